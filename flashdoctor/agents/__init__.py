@@ -1,0 +1,1 @@
+"""Scripts that run in another interpreter: read as text, never imported."""

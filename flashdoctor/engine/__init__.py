@@ -1,0 +1,1 @@
+"""The rule language, the derivation of facts, the runner and the verdict."""

@@ -1,0 +1,1 @@
+"""Judgements that need logic, one file each, named after their rule."""

@@ -1,0 +1,59 @@
+"""From findings to a verdict and an exit code, as the contract has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from flashdoctor.model.finding import Finding, Verdict
+from flashdoctor.model.rule import Component, Rule
+from flashdoctor.model.snapshot import Snapshot
+
+FailOn: TypeAlias = Literal["error", "warning", "never"]
+
+CORE = ("gpu.compute_capability", "torch.version", "driver.version")
+"""What a machine that was looked at must give away before anything can be called a pass."""
+
+_SUBJECT: dict[str, str] = {
+    "sdpa": "torch.version",
+    "flash-attn": "flash_attn.version",
+    "fa3": "flash_attn_3.version",
+    "fa4": "flash_attn_4.version",
+    "vllm": "vllm.version",
+    "transformers": "transformers.version",
+}
+
+
+def missing_facts(
+    snapshot: Snapshot, passed: Iterable[Rule], required: frozenset[Component]
+) -> tuple[str, ...]:
+    """Return the facts without which nothing was established; empty where enough was.
+
+    Established means: for each required component (any, where none is) a rule that decides it was
+    judged and holds, and no core fact that was looked for came back unknown.
+    """
+    lost = [path for path in CORE if path in snapshot and snapshot[path].state == "unknown"]
+    if lost:
+        return tuple(lost)
+    decided = {component for rule in passed for component in rule.decides}
+    if not required:
+        return () if decided else ("gpu.compute_capability", "torch.version")
+    undecided = [component for component in required if component not in decided]
+    wanted = [_SUBJECT[component] for component in sorted(undecided)]
+    if undecided and not snapshot["gpu.compute_capability"].is_known:
+        wanted.insert(0, "gpu.compute_capability")
+    return tuple(dict.fromkeys(wanted))
+
+
+def decide(
+    findings: Iterable[Finding], missing: tuple[str, ...], fail_on: FailOn
+) -> tuple[Verdict, int]:
+    """Return the verdict and the exit code: 1 at or above `fail_on`, 3 undetermined, else 0."""
+    severities = {finding.severity for finding in findings}
+    if "error" in severities:
+        return "fail", 0 if fail_on == "never" else 1
+    if "warning" in severities and fail_on == "warning":
+        return ("undetermined" if missing else "warn"), 1
+    if missing:
+        return "undetermined", 3
+    return ("warn" if "warning" in severities else "pass"), 0

@@ -1,0 +1,1 @@
+"""Frozen data: facts, snapshots, rules, findings, reports. Pure; imports nothing but errors."""

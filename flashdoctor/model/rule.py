@@ -1,0 +1,81 @@
+"""A judgement as a row: what must not hold, how bad it is, what to do, and how we know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal, TypeAlias
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+Basis: TypeAlias = Literal["measured", "documented", "inferred"]
+Safety: TypeAlias = Literal["safe", "disruptive", "manual"]
+Component: TypeAlias = Literal["sdpa", "flash-attn", "fa3", "fa4", "vllm", "transformers"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+BASES: tuple[Basis, ...] = ("measured", "documented", "inferred")
+SAFETIES: tuple[Safety, ...] = ("safe", "disruptive", "manual")
+COMPONENTS: tuple[Component, ...] = ("sdpa", "flash-attn", "fa3", "fa4", "vllm", "transformers")
+LAYERS = (
+    "host", "driver", "launch", "cuda", "torch", "flash-attn", "kernel", "build", "quantization",
+    "framework", "multi-gpu", "internal",
+)  # fmt: skip
+"""Deepest first: a failure of an earlier layer is the likelier root of one of a later layer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a fact or judgement was read (`url` may also be a citation), and when."""
+
+    url: str
+    checked: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """What to do. `{fact.path}` in a text or command is filled in with the user's own value.
+
+    A command with a value that is not known is left out. `safety`: `safe` changes nothing that
+    works, `disruptive` replaces packages or drivers, `manual` cannot be done by a command.
+    """
+
+    text: str
+    commands: tuple[str, ...] = ()
+    safety: Safety = "manual"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """Facts by path and what the rule must say of them; None as a value means absent."""
+
+    facts: Mapping[str, Any]
+    expect: Literal["fail", "pass", "skip"]
+    require: tuple[Component, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One row of matrices/rules. It fails where `when` holds, or where its check says so.
+
+    `component`: what the failure breaks. Where that component is not required the severity is
+    `unrequired`. `follows`: ids of deeper rules that explain this one when they fail as well.
+    `decides`: a pass of this rule establishes that its components fit (see the verdict).
+    """
+
+    id: str
+    name: str
+    cause: str
+    title: str
+    layer: str
+    severity: Severity
+    unrequired: Severity
+    basis: Basis
+    fix: Fix
+    sources: tuple[Source, ...]
+    examples: tuple[Example, ...]
+    component: Component | None = None
+    when: Mapping[str, Any] | None = None
+    check: str | None = None
+    follows: tuple[str, ...] = ()
+    decides: tuple[Component, ...] = ()
+    note: str = ""

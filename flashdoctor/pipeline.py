@@ -1,0 +1,152 @@
+"""The use cases, wired: collect or read facts, judge them, hand back a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from flashdoctor import __version__
+from flashdoctor.data.rules import load_rules
+from flashdoctor.data.tables import Tables, load_tables
+from flashdoctor.engine import ranking, runner, verdict
+from flashdoctor.engine.assume import read_assumptions
+from flashdoctor.engine.derive import derive
+from flashdoctor.engine.view import View
+from flashdoctor.errors import InputError, UsageError
+from flashdoctor.model import snapshot as snapshots
+from flashdoctor.model.finding import Report
+from flashdoctor.model.redaction import redact_snapshot
+from flashdoctor.model.rule import Component, Rule
+from flashdoctor.model.snapshot import Snapshot
+
+Smoke: TypeAlias = Literal["auto", "on", "off"]
+
+EXAMPLES = Path(__file__).resolve().parent / "examples"
+EXAMPLE_PREFIX = "example:"
+MAX_SNAPSHOT_BYTES = 16 * 1024 * 1024
+
+
+def tables() -> Tables:
+    """Return the matrices."""
+    return load_tables()
+
+
+def rules() -> tuple[Rule, ...]:
+    """Return every rule, in id order."""
+    return load_rules(tables())
+
+
+def assume(items: Iterable[str]) -> Snapshot:
+    """Return a snapshot of nothing but the assumed facts."""
+    return read_assumptions(items)
+
+
+def collect(python: str | None, smoke: Smoke) -> Snapshot:
+    """Look at this machine and the target Python; redacted. Takes a few seconds at most."""
+    from flashdoctor.probes.machine import read_machine  # noqa: PLC0415 - only real checks probe
+
+    return redact_snapshot(read_machine(python, smoke, os.environ))
+
+
+def load_snapshot(source: str) -> Snapshot:
+    """Read a snapshot from a file, from `-` (standard input) or from `example:NAME`."""
+    if source.startswith(EXAMPLE_PREFIX):
+        text = _read_example(source.removeprefix(EXAMPLE_PREFIX))
+    else:
+        text = _read_text(source)
+    try:
+        body: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{source} is not JSON: {error}", hint="make one with `flashdoctor snapshot`"
+        ) from None
+    return redact_snapshot(snapshots.from_json(_snapshot_part(body)))
+
+
+def _snapshot_part(body: Any) -> Any:
+    """Accept an example file, which wraps the snapshot with a description."""
+    if isinstance(body, dict) and "snapshot" in body and "description" in body:
+        return body["snapshot"]
+    return body
+
+
+def _read_text(source: str) -> str:
+    try:
+        if source == "-":
+            data = sys.stdin.buffer.read(MAX_SNAPSHOT_BYTES + 1)
+        else:
+            with Path(source).open("rb") as file:
+                data = file.read(MAX_SNAPSHOT_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot read {source}: {reason}") from None
+    if len(data) > MAX_SNAPSHOT_BYTES:
+        raise InputError(f"{source} is larger than 16 MiB: not a snapshot")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def _read_example(name: str) -> str:
+    for file in _example_files():
+        if file.stem == name:
+            return file.read_text(encoding="utf-8")
+    names = ", ".join(file.stem for file in _example_files())
+    raise UsageError(f"no example is called {name!r}", hint=f"examples: {names}")
+
+
+def _example_files() -> list[Path]:
+    return sorted(EXAMPLES.glob("*.json"))
+
+
+def example_names() -> list[tuple[str, str]]:
+    """Return the name and the one-line description of each recorded machine."""
+    return [
+        (file.stem, str(json.loads(file.read_text(encoding="utf-8"))["description"]))
+        for file in _example_files()
+    ]
+
+
+def judge_snapshot(
+    snapshot: Snapshot,
+    *,
+    required: Iterable[Component] = (),
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    fail_on: verdict.FailOn = "error",
+) -> Report:
+    """Judge a snapshot. The same snapshot and options always give the same report.
+
+    `select` and `ignore` hold rule ids, names or id prefixes that the caller has checked.
+    """
+    loaded = tables()
+    chosen = [rule for rule in load_rules(loaded) if _is_chosen(rule, select, ignore)]
+    needed = frozenset(required)
+    view = View(derive(snapshot, loaded), loaded, needed)
+    results = runner.run(chosen, view)
+    findings = ranking.rank(results.findings, {rule.id: rule for rule in chosen})
+    missing = verdict.missing_facts(view.snapshot, results.passed, needed)
+    answer, exit_code = verdict.decide(findings, missing, fail_on)
+    return Report(
+        verdict=answer,
+        exit_code=exit_code,
+        snapshot=view.snapshot,
+        findings=findings,
+        skipped=results.skipped,
+        passed=tuple(rule.id for rule in results.passed),
+        required=tuple(sorted(needed)),
+        missing=missing,
+        matrix_date=loaded.date,
+        tool={"name": "flashdoctor", "version": __version__},
+    )
+
+
+def _is_chosen(rule: Rule, select: Iterable[str], ignore: Iterable[str]) -> bool:
+    selected = list(select)
+    return (not selected or _matches(rule, selected)) and not _matches(rule, ignore)
+
+
+def _matches(rule: Rule, patterns: Iterable[str]) -> bool:
+    return any(rule.name == pattern or rule.id.startswith(pattern) for pattern in patterns)

@@ -1,0 +1,1 @@
+"""One renderer a file over the same report."""

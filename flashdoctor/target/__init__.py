@@ -1,0 +1,1 @@
+"""Choose the Python to examine and run an agent in it."""
