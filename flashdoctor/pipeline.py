@@ -37,7 +37,7 @@ def tables() -> Tables:
 
 def rules() -> tuple[Rule, ...]:
     """Return every rule, in id order."""
-    return load_rules(tables())
+    return tables().derived("rules", load_rules)
 
 
 def assume(items: Iterable[str]) -> Snapshot:
@@ -122,7 +122,7 @@ def judge_snapshot(
     `select` and `ignore` hold rule ids, names or id prefixes that the caller has checked.
     """
     loaded = tables()
-    chosen = [rule for rule in load_rules(loaded) if _is_chosen(rule, select, ignore)]
+    chosen = [rule for rule in rules() if _is_chosen(rule, select, ignore)]
     needed = frozenset(required)
     view = View(derive(snapshot, loaded), loaded, needed)
     results = runner.run(chosen, view)
@@ -137,7 +137,7 @@ def judge_snapshot(
         skipped=results.skipped,
         passed=tuple(rule.id for rule in results.passed),
         required=tuple(sorted(needed)),
-        missing=missing,
+        missing=missing if answer == "undetermined" else (),
         matrix_date=loaded.date,
         tool={"name": "flashdoctor", "version": __version__},
     )

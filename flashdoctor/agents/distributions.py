@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH118, PTH119, PTH120, PTH110, PTH112, PTH113, PTH123, PTH208 - pathlib's import costs more than this whole scan
+# ruff: noqa: PTH113, PTH118, PTH119, PTH120, PTH123, PTH208 - pathlib's import costs more than this whole scan
 """Agent part: which distributions and modules stand on `sys.path`, without importing any.
 
 importlib.metadata reads the metadata of every distribution to find one; here one listing a folder
@@ -76,19 +76,14 @@ class Distribution:
         return read_text(os.path.join(self.info, name))
 
 
-def read_distribution(folder: str, filename: str) -> Distribution | None:
-    """Read one metadata folder or file; None where its metadata is missing, as after a broken
-    uninstall, which Python does not count as installed either.
+def read_distribution(folder: str, info: str, parsed: tuple) -> Distribution | None:
+    """Read a metadata folder or file below `folder`; None where its metadata is missing.
+
+    That is what a broken uninstall leaves, and Python does not count it as installed either.
     """
-    parsed = parse_info_name(filename)
-    info = os.path.join(folder, filename) if filename else folder
-    for candidate in (
-        os.path.join(info, "METADATA"),
-        os.path.join(info, "PKG-INFO"),
-        os.path.join(info, "EGG-INFO", "PKG-INFO"),
-        info,
-    ):
-        text = read_text(candidate) if parsed else None
+    places = ("METADATA", "PKG-INFO", os.path.join("EGG-INFO", "PKG-INFO"))
+    for path in (*(os.path.join(info, place) for place in places), info):
+        text = read_text(path)
         if text is not None:
             headers = parse_headers(text)
             version = headers.get("version", [parsed[1] or ""])[0]
@@ -101,41 +96,37 @@ class Scan:
 
     def __init__(self, path: list, watched: set, prefixes: tuple = ()) -> None:
         self.folders = []  # type: list
-        self._names = {}  # type: dict
         self.distributions = {}  # type: dict
+        self._names = {}  # type: dict
+        self._watched = watched
+        self._prefixes = prefixes
         seen = set()
         for folder in path:
             real = os.path.realpath(folder)
             if real not in seen:
                 seen.add(real)
-                self._add(folder, watched, prefixes)
+                self._add(folder)
 
-    def _add(self, folder: str, watched: set, prefixes: tuple) -> None:
+    def _add(self, folder: str) -> None:
         try:
             names = sorted(os.listdir(folder))
         except OSError:  # a zip file, or gone
             return
         self.folders.append(folder)
         self._names[folder] = frozenset(names)
+        # An egg counts only once easy-install.pth has put it on the path itself.
         if folder.endswith(".egg"):
-            parent, _, egg = folder.rpartition(os.sep)
-            self._keep(parent, egg, watched, prefixes, holder=folder)
+            self._keep(folder, folder)
         for name in names:
-            if name.endswith(_ENDINGS):
-                self._keep(folder, name, watched, prefixes)
+            if name.endswith(_ENDINGS) and not name.endswith(".egg"):
+                self._keep(folder, os.path.join(folder, name))
 
-    def _keep(
-        self, folder: str, filename: str, watched: set, prefixes: tuple, holder: str | None = None
-    ) -> None:
-        parsed = parse_info_name(filename)
-        if parsed is None or not (parsed[0] in watched or parsed[0].startswith(prefixes)):
-            return
-        if filename.endswith(".egg") and holder is None:
-            return  # counts only once easy-install.pth has put it on the path
-        found = read_distribution(folder, filename)
-        if found is not None:
-            found.folder = holder or folder
-            self.distributions.setdefault(found.name, []).append(found)
+    def _keep(self, folder: str, info: str) -> None:
+        parsed = parse_info_name(os.path.basename(info))
+        if parsed and (parsed[0] in self._watched or parsed[0].startswith(self._prefixes)):
+            found = read_distribution(folder, info, parsed)
+            if found is not None:
+                self.distributions.setdefault(found.name, []).append(found)
 
     def first(self, *names: str) -> Distribution | None:
         """Return the distribution that Python would take for the first of these names."""

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH109, PTH118, PTH110, PTH112 - pathlib's import costs more than this whole part
+# ruff: noqa: PTH109, PTH112, PTH113, PTH118, PTH121 - pathlib's import costs more than this whole part
 """Agent part: the interpreter itself, `python.*`."""
 
 from __future__ import annotations
@@ -6,6 +6,11 @@ from __future__ import annotations
 import os
 import site
 import sys
+
+IDENTITY_PATHS = (
+    "python.version", "python.implementation", "python.tag", "python.executable",
+    "python.environment",
+)  # fmt: skip
 
 
 def version_text() -> str:
@@ -20,7 +25,9 @@ def wheel_tag() -> str:
     """Return the wheel tag: `cp310`, `cp313t` (free-threaded), `pp310`; else the plain name."""
     name = sys.implementation.name
     prefix = {"cpython": "cp", "pypy": "pp", "graalpy": "graalpy"}.get(name, name)
-    threaded = "t" if name == "cpython" and "t" in getattr(sys, "abiflags", "") else ""
+    # Windows has no abiflags before Python 3.14.
+    free = "t" in getattr(sys, "abiflags", "") or "free-threading" in sys.version
+    threaded = "t" if name == "cpython" and free else ""
     return "%s%d%d%s" % (prefix, sys.version_info[0], sys.version_info[1], threaded)
 
 
@@ -90,17 +97,53 @@ def working_directory() -> str | None:
         return None
 
 
-def facts(tools: object) -> list:
-    """Return the facts about the interpreter that need no look at packages."""
-    known, guarded = tools.known, tools.guarded
-    return (
-        guarded(
-            ["python.version", "python.implementation", "python.tag", "python.executable"], _identity
-        )(tools)
-        + guarded(["python.environment"], lambda _: [
-            known("python.environment", environment_kind(), "sys.prefix")])(tools)
-    )  # fmt: skip
+def state_identity(report: object) -> None:
+    """State version, implementation, tag, executable and kind of the interpreter."""
+    report.known("python.version", version_text(), "sys.version_info")
+    report.known("python.implementation", sys.implementation.name, "sys.implementation")
+    report.known("python.tag", wheel_tag(), "sys.implementation, sys.abiflags")
+    report.known_or_absent("python.executable", sys.executable or None, "sys.executable")
+    report.known("python.environment", environment_kind(), "sys.prefix")
 
 
-def _identity(tools: object) -> list:
-    return [tools.known("python.version", version_text(), "sys.version_info")]
+def state_surroundings(report: object) -> None:
+    """State headers, PYTHONPATH and the user site."""
+    entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    report.known_or_absent("python.pythonpath", entries or None, "PYTHONPATH")
+    report.known("python.user_site", user_site() is not None, "sys.path")
+    report.known("python.headers", has_headers(), "Python.h")
+
+
+def state_packages(report: object, scan: object, packages: object) -> None:
+    """State what depends on where the watched packages stand."""
+    report.known("python.pip", scan.first("pip") is not None, "sys.path")
+    report.known("python.user_site_packages", user_site_packages(scan), "sys.path")
+    hidden = [name for name in packages.MODULES if is_shadowed(scan, name, packages.MODULES[name])]
+    report.known("python.shadowed", hidden, "sys.path and the working directory")
+
+
+def user_site_packages(scan: object) -> list:
+    """Return the watched distributions that Python takes from the user site."""
+    folder = user_site()
+    return sorted(
+        name for name, found in scan.distributions.items() if folder and found[0].folder == folder
+    )
+
+
+def is_shadowed(scan: object, module: str, distributions: tuple) -> bool:
+    """Whether a program started here would import another copy than the installed one.
+
+    The working directory comes first for `python -c`, `python -m` and an interactive session.
+    """
+    here = working_directory()
+    providers = [folder for folder in scan.folders if scan.provides(folder, module)]
+    owner = scan.first(*distributions)
+    first = providers[0] if providers else None
+    if here and first and not os.path.samefile(here, first) and _stands_in(here, module):
+        return True
+    return bool(owner and owner.folder in providers and owner.folder != first)
+
+
+def _stands_in(folder: str, module: str) -> bool:
+    package = os.path.join(folder, module)
+    return os.path.isfile(os.path.join(package, "__init__.py")) or os.path.isfile(package + ".py")

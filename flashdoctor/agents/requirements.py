@@ -9,8 +9,9 @@ import re
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[([^\]]*)\])?\s*(.*)$")
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<paren>[()]) | (?P<text>"[^"]*"|'[^']*') | (?P<op><=|>=|===|==|!=|~=|<|>|not\s+in\b|in\b)
-    | (?P<join>and\b|or\b) | (?P<name>[A-Za-z_.]+))""",
+    r"""\s*(?:(?P<paren>[()]) | (?P<text>"[^"]*"|'[^']*')
+    | (?P<op><=|>=|===|==|!=|~=|<|>|not\s+in\b|in\b) | (?P<join>and\b|or\b)
+    | (?P<name>[A-Za-z_.]+))""",
     re.VERBOSE,
 )
 _VERSION = re.compile(

@@ -130,7 +130,7 @@ _FLASH_ATTN = {
     "release": _rows(
         {
             "version": need("version"),
-            "date": need("date"),
+            "date": need("day or month"),
             "on_index": need("bool"),
             "requires_python": may("text"),
             "wheel_torch_minors": need("version", many=True),
@@ -143,6 +143,7 @@ _FLASH_ATTN = {
             "wheel_sass": may("target", many=True),
             "wheel_ptx": may("bool"),
             "wheel_glibc_ceiling": may("version"),
+            "wheel_glibc_needed": may("version"),
             "build_runner": may("text"),
             "excluded": Field("table", required=False, many=True, of=_EXCLUDED),
             "min_cuda_to_build": need("version"),
@@ -164,7 +165,7 @@ _FLASH_ATTN = {
         {"torch": need("version"), "official_wheels": need("text"), "must_compile": need("bool")},
         "torch",
     ),
-    "feature": _rows({"feature": need("text"), "since": need("version")}, "feature"),
+    "feature": _rows({"feature": need("text"), "since": need("version", "never")}, "feature"),
     "limit": _rows(
         {
             "variant": need("label"),
@@ -349,6 +350,11 @@ _GPUS = {
     ),
 }
 
+_DISTRIBUTIONS = _rows(
+    {"name": need("text"), "release": need("version"), "glibc": need("version")},
+    ("name", "release"),
+)
+
 COMPAT_SHAPES: Mapping[str, Shape] = {
     "driver_cuda": Shape({"meta": _META, **_DRIVER_CUDA}),
     "torch": Shape({"meta": _META, **_TORCH}),
@@ -358,5 +364,6 @@ COMPAT_SHAPES: Mapping[str, Shape] = {
     "quantization": Shape({"meta": _META, **_QUANTIZATION}),
     "gpus": Shape({"meta": _META, **_GPUS}),
     "wsl": Shape({"meta": _META, "fact": _FACTS}),
+    "distributions": Shape({"meta": _META, "distribution": _DISTRIBUTIONS}),
 }
 """By file name without its ending."""

@@ -64,27 +64,33 @@ def take_apart(text: str) -> Name:
 
 
 def find_gpu(catalog: Catalog, text: str) -> Row | None:
-    """Return the row that `text` means, what its rows have in common, or None.
+    """Return the row that `text` means, what its rows have in common, or None."""
+    rows = rows_meant(catalog, text)
+    return _agreed(rows) if rows else None
 
-    The name of a MIG slice, and one with a memory size that its row does not have, give the row
+
+def rows_meant(catalog: Catalog, text: str) -> list[Row]:
+    """Return every row that `text` may mean.
+
+    The name of a MIG slice, and one with a memory size that its row does not have, give rows
     without the figures of the whole GPU.
     """
-    whole = _SLICE.sub("", text.casefold())
-    row = _find_whole(catalog, whole)
-    return row if row is None or whole == text.casefold() else _without(row, _OF_THE_WHOLE)
+    low = text.casefold()
+    whole = _SLICE.sub("", low)
+    rows = _rows_whole(catalog, take_apart(whole))
+    return rows if whole == low else [_without(row, _OF_THE_WHOLE) for row in rows]
 
 
-def _find_whole(catalog: Catalog, text: str) -> Row | None:
-    name = take_apart(text)
+def _rows_whole(catalog: Catalog, name: Name) -> list[Row]:
     if name.packed in catalog.exact:
-        return catalog.exact[name.packed]
+        return [catalog.exact[name.packed]]
     sizes = {int(match[1]) for match in map(_SIZE.fullmatch, name.words) if match}
     bare = frozenset(word for word in name.words if not _SIZE.fullmatch(word))
     for words in (name.words, name.words - _VENDOR, bare - _VENDOR, bare - _VENDOR - _FORM):
         found = _rows_named(catalog, words)
         if found:
-            return _agreed(_sized(found, sizes))
-    return None
+            return _sized(found, sizes)
+    return []
 
 
 def _rows_named(catalog: Catalog, words: frozenset[str]) -> list[Row]:
@@ -100,11 +106,13 @@ def _rows_named(catalog: Catalog, words: frozenset[str]) -> list[Row]:
     return found
 
 
-def _sized(rows: list[Row], sizes: Iterable[int]) -> list[Row]:
-    for size in sizes:
-        fitting = [row for row in rows if abs(row["memory_gib"] - size) <= _SAME_SIZE * size]
-        rows = fitting or [_without(row, _OF_THE_WHOLE) for row in rows]
-    return rows
+def _sized(rows: list[Row], sizes: set[int]) -> list[Row]:
+    fitting = [row for row in rows if all(_holds(row, size) for size in sizes)]
+    return fitting or [_without(row, _OF_THE_WHOLE) for row in rows]
+
+
+def _holds(row: Row, size: int) -> bool:
+    return bool(abs(row["memory_gib"] - size) <= _SAME_SIZE * size)
 
 
 def _agreed(rows: Sequence[Row]) -> Row | None:

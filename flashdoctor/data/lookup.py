@@ -10,14 +10,17 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from flashdoctor.data.gpus import Catalog, find_gpu, make_catalog
+from flashdoctor.data.gpus import Catalog, find_gpu, make_catalog, rows_meant
 from flashdoctor.data.tables import Tables
 from flashdoctor.model.versions import Capability, minor, order, public
 
 Row: TypeAlias = Mapping[str, Any]
 _Order: TypeAlias = tuple[tuple[int, ...], int]
 
-_FINAL = re.compile(r"v?\d+(\.\d+)*(\.post\d+)?")
+_DISTRIBUTION = re.compile(r"([a-z ]+)(\d+(?:\.\d+)*)")
+_NOISE = re.compile(r"\b(?:gnu/linux|enterprise|linux|server|stream|leap|release|lts)\b")
+_OTHER_NAMES = {"red hat": "rhel", "redhat": "rhel", "alma": "almalinux", "amzn": "amazon"}
+_FINAL = re.compile(r"v?[0-9]+(\.[0-9]+)*(\.post[0-9]+)?")
 
 
 def gpu(tables: Tables, name: str) -> Row | None:
@@ -27,6 +30,11 @@ def gpu(tables: Tables, name: str) -> Row | None:
     None where they have different compute capabilities.
     """
     return find_gpu(tables.derived("gpu names", _gpu_names), name)
+
+
+def gpus(tables: Tables, name: str) -> list[Row]:
+    """Return the row of every GPU that a name may mean."""
+    return rows_meant(tables.derived("gpu names", _gpu_names), name)
 
 
 def _gpu_names(tables: Tables) -> Catalog:
@@ -91,6 +99,28 @@ def driver_branch(tables: Tables, branch: int) -> Row | None:
 def cuda_floor(tables: Tables, cuda_major: int) -> Row | None:
     """Return the lowest drivers (`min_linux`, `min_windows`) for any release of a CUDA major."""
     return _first(tables, "driver_cuda", "minor_compat", cuda_major=cuda_major)
+
+
+def distribution(tables: Tables, text: str) -> Row | None:
+    """Return the row of a distribution as people write it (`Ubuntu 22.04.4 LTS`, `rhel 8.9`)."""
+    match = _DISTRIBUTION.match(_plain_name(text))
+    if match is None:
+        return None
+    name = match[1].strip()
+    for row in tables.compat("distributions")["distribution"]:
+        same = _plain_name(row["name"]) == _OTHER_NAMES.get(name, name)
+        if same and _starts_with(match[2], row["release"]):
+            found: Row = row
+            return found
+    return None
+
+
+def _plain_name(text: str) -> str:
+    return " ".join(_NOISE.sub(" ", text.lower()).split())
+
+
+def _starts_with(version: str, release: str) -> bool:
+    return version == release or version.startswith(f"{release}.")
 
 
 def _first(tables: Tables, table: str, section: str, **wanted: Any) -> Row | None:

@@ -18,6 +18,7 @@ from flashdoctor.model.versions import capability, release
 _NAMES = {str: "text", int: "int", float: "number", bool: "bool", list: "list", dict: "table"}
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+_DAY_OR_MONTH = re.compile(f"{_DAY.pattern}|{_MONTH.pattern}")
 _TARGET = re.compile(r"(sm|compute)_\d{2,3}[af]?")
 _LABEL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CUDA_TAG = re.compile(r"cu\d{2,3}")
@@ -35,6 +36,7 @@ _TEXTS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "cuda tag": ("a CUDA tag such as cu126", _CUDA_TAG.fullmatch),
     "python tag": ("a Python tag such as cp310", _PYTHON_TAG.fullmatch),
     "month": ("a month such as 2026-11", _MONTH.fullmatch),
+    "day or month": ("a day or month such as 2026-11", _DAY_OR_MONTH.fullmatch),
     "day": ("a day such as 2026-11-30", _DAY.fullmatch),
 }
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -144,7 +146,7 @@ def row_mistakes(path: str, row: Any, section: Section) -> Iterator[str]:
             yield f"{start}{key}: missing"
     doubtful = row.get("unverified_fields")
     for key in doubtful if isinstance(doubtful, list) else ():
-        if key not in row:
+        if key not in list(row):
             yield f"{path}.unverified_fields: {key!r} is not a key of this row"
 
 

@@ -74,7 +74,10 @@ class Tables:
             text = self._text(name)
         except MatrixError as error:
             return {}, [error.message]
-        return examine_table(name, text)
+        table, mistakes = examine_table(name, text)
+        if not mistakes:
+            self._read[name] = table
+        return table, mistakes
 
     def derived(self, key: str, make: Callable[[Tables], T]) -> T:
         """Return what `make` makes of these tables: worked out once, then kept under `key`."""

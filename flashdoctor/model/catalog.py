@@ -162,6 +162,7 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("env.vllm_flash_attn_version", "text", "VLLM_FLASH_ATTN_VERSION"),
     FactSpec("env.vllm_use_v1", "text", "VLLM_USE_V1"),
     FactSpec("env.vllm_wsl2_enable_pin_memory", "text", "VLLM_WSL2_ENABLE_PIN_MEMORY"),
+    FactSpec("env.vllm_use_v2_model_runner", "text", "VLLM_USE_V2_MODEL_RUNNER"),
     FactSpec("env.pytorch_cuda_alloc_conf", "text", "PYTORCH_CUDA_ALLOC_CONF"),
     FactSpec("env.cuda_device_order", "text", "CUDA_DEVICE_ORDER"),
     FactSpec("env.torch_cuda_arch_list", "text", "TORCH_CUDA_ARCH_LIST"),

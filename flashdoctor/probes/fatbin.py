@@ -9,15 +9,15 @@ of nvcc 13.0 and of CUDA 12 wheels against what cuobjdump says of them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from flashdoctor.errors import InputError
 from flashdoctor.probes.elf import Data, Region
 
-# Of whole programs, and of what -rdc=true leaves for the driver to link again.
-SECTIONS = (".nv_fatbin", "__nv_relfatbin")
+PROGRAMS = ".nv_fatbin"
+OBJECTS = "__nv_relfatbin"  # of -rdc=true: what the driver compiles and links where no program fits
 
 _MAGIC = b"\x50\xed\x55\xba"
 _VERSION = 1
@@ -30,6 +30,9 @@ _ARCHITECTURE_SPECIFIC, _FAMILY_SPECIFIC = 0x100000, 0x200000
 # A large library holds a few thousand of a dozen entries each; a damaged one must not keep us.
 _MOST_BINARIES = 1 << 16
 _MOST_ENTRIES = 1 << 8
+
+
+_NOTHING = Region(0, 0)
 
 
 class FatbinError(InputError):
@@ -52,12 +55,19 @@ class Targets:
     ptx: tuple[str, ...]
 
 
-def parse_targets(data: Data, regions: Sequence[Region]) -> Targets:
-    """Read the targets of the fat binaries in these sections.
+def parse_targets(data: Data, sections: Mapping[str, Region]) -> Targets:
+    """Read the targets of the fat binaries in a library's sections.
 
-    Raise `FatbinError` where one of them is damaged: a partial list would be taken for all.
+    Of objects only the PTX counts: their machine code is linked into the programs already, and
+    NVIDIA's own objects among them have it for every GPU. Without such sections it is a search.
+    Raise `FatbinError` where a fat binary is damaged: a partial list would be taken for all.
     """
-    return _targets({entry for region in regions for entry in _walk(data, region)})
+    if PROGRAMS not in sections and OBJECTS not in sections:
+        return search_targets(data)
+    programs, objects = (
+        set(_walk(data, sections.get(name, _NOTHING))) for name in (PROGRAMS, OBJECTS)
+    )
+    return _targets(programs | {entry for entry in objects if entry.kind == _PTX})
 
 
 def search_targets(data: Data) -> Targets:

@@ -4,10 +4,10 @@ A native call can hang or crash. So the name of each goes out before it is made,
 comes before what it is doing, and a reader that kills this process keeps what was said until then.
 One JSON array a line, behind SENTINEL, since a library may print too:
 
-    ["call", NAME]                     NAME is about to be called
-    ["put", DEVICE, KEY, VALUE]        a value of GPU number DEVICE, or of the system where it is null
+    ["call", NAME]                        NAME is about to be called
+    ["put", DEVICE, KEY, VALUE]           a value of GPU number DEVICE; of the system where null
     ["fail", DEVICE, NAME, CODE, WORDS]   NVML refused, in its own words
-    ["end"]                            all was asked
+    ["end"]                               all was asked
 
 UUIDs are used here to resolve CUDA_VISIBLE_DEVICES and never printed.
 """
@@ -50,7 +50,7 @@ class Talk:
         except self.nvml.NVMLError as error:
             self.code = error.value
             say("fail", device, name, error.value, str(error))
-        except (AttributeError, UnicodeDecodeError) as error:  # an older pynvml; a garbled name
+        except (AttributeError, TypeError, UnicodeDecodeError) as error:  # old pynvml; garbled name
             self.code = _FUNCTION_NOT_FOUND
             say("fail", device, name, self.code, f"{type(error).__name__}: {error}")
         return None
@@ -128,7 +128,7 @@ def memory(talk: Talk, index: int, handle: Any) -> tuple[int | None, int | None]
     """Return total and used memory in MiB; used as nvidia-smi shows it, without the reserve."""
     newer = getattr(talk.nvml, "nvmlMemory_v2", None)
     info = talk.ask(index, "nvmlDeviceGetMemoryInfo", handle, newer)
-    if info is None and newer is not None and talk.code == _FUNCTION_NOT_FOUND:
+    if info is None and newer is not None:
         info = talk.ask(index, "nvmlDeviceGetMemoryInfo", handle)
     return (None, None) if info is None else (info.total // _MIB, info.used // _MIB)
 
@@ -145,8 +145,9 @@ def mig(talk: Talk, index: int, handle: Any) -> tuple[Instance, ...] | None:
         part = talk.ask(index, "nvmlDeviceGetMigDeviceHandleByIndex", handle, place)
         if part is None:
             continue
+        uuid = talk.ask(index, "nvmlDeviceGetUUID", part)
         ids = [talk.ask(index, f"nvmlDeviceGet{of}InstanceId", part) for of in ("Gpu", "Compute")]
-        found.append(Instance(talk.ask(index, "nvmlDeviceGetUUID", part) or "", ids[0], ids[1]))
+        found.append(Instance(uuid or "", *(-1 if number is None else number for number in ids)))
         sizes.append(memory(talk, index, part))
     put(index, "mig_instances", len(found))
     put(index, "mig_memory", sizes)
@@ -177,16 +178,30 @@ def condition(talk: Talk, index: int, handle: Any) -> None:
 
 def fabric(talk: Talk, index: int, handle: Any) -> str | None:
     """Return how far the GPU's registration with the NVLink fabric has come."""
-    structure = getattr(talk.nvml, "c_nvmlGpuFabricInfo_v2_t", None)
-    if structure is None:
-        return None
-    info = structure()
     from ctypes import byref  # noqa: PLC0415  # pynvml has loaded it by now
 
+    info = fabric_info()
     if talk.ask(index, "nvmlDeviceGetGpuFabricInfoV", handle, byref(info)) is None:
         return None
     word = nth(FABRIC_STATES, info.state)
     return f"{word}-with-error" if word == "completed" and info.status else word
+
+
+def fabric_info() -> Any:
+    """Return an empty nvmlGpuFabricInfo_v2_t; pynvml's own has a wrong layout in 12.560."""
+    from ctypes import Structure, c_ubyte, c_uint, sizeof  # noqa: PLC0415  # as above
+
+    class FabricInfo(Structure):
+        _fields_ = (
+            ("version", c_uint),
+            ("cluster", c_ubyte * 16),
+            ("status", c_uint),
+            ("clique", c_uint),
+            ("state", c_uint),
+            ("health", c_uint),
+        )
+
+    return FabricInfo(version=sizeof(FabricInfo) | 2 << 24)
 
 
 def processes(talk: Talk, index: int, handle: Any) -> list[dict[str, Any]] | None:

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _NUMBER = re.compile(r"\s*([+-]?\d+)")
-_GPU = re.compile(r"GPU-([0-9a-f-]*)", re.IGNORECASE)
-_MIG = re.compile(r"MIG-([0-9a-f-]*)", re.IGNORECASE)
-_OLD_MIG = re.compile(r"MIG-(GPU-[0-9a-f-]+)/(\d+)/(\d+)", re.IGNORECASE)
-_SECRET = re.compile(r"(MIG-GPU|GPU|MIG)-[0-9a-f-]+|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}", re.I)
+_UUID = re.compile(r"[0-9a-f-]*", re.IGNORECASE)
+_OLD_MIG = re.compile(r"MIG-GPU-([0-9a-f-]+)/(\d+)/(\d+)", re.IGNORECASE)
+_SECRET = re.compile(r"(?i)(MIG-GPU|GPU|MIG)-[0-9a-f-]+|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}")
+_UUID_DIGITS = 32
 _MAX_DIGITS = 9  # no machine has more GPUs, and int() of a very long text is an error of its own
 
-NO_UUID = "the GPUs' UUIDs are not known"
+NO_UUID = "the UUIDs to compare with are not known"
 
 
 class Instance(NamedTuple):
@@ -31,9 +31,9 @@ class Instance(NamedTuple):
 
 
 class Device(NamedTuple):
-    """A GPU as NVML lists it, in PCI bus order. `instances` is None where MIG is off."""
+    """A GPU as NVML numbers it, in PCI bus order. `instances` is None where MIG is off."""
 
-    index: int
+    number: int
     name: str = ""
     uuid: str = ""
     capability: tuple[int, int] = (0, 0)
@@ -42,9 +42,9 @@ class Device(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """One device that CUDA enumerates: NVML's index, and the place of its MIG device if any."""
+    """One device that CUDA enumerates: NVML's number, and the place of its MIG device if any."""
 
-    index: int
+    number: int
     instance: int | None = None
 
 
@@ -110,8 +110,8 @@ def _enumeration(devices: Sequence[Device], device_order: str | None) -> tuple[l
 
 def _units(device: Device) -> list[Seen]:
     if device.instances is None:
-        return [Seen(device.index)]
-    return [Seen(device.index, place) for place in range(len(device.instances))]
+        return [Seen(device.number)]
+    return [Seen(device.number, place) for place in range(len(device.instances))]
 
 
 def _one_instance(seen: Sequence[Seen]) -> tuple[Seen, ...]:
@@ -146,40 +146,48 @@ def _by_index(entry: str, ordered: Sequence[Device]) -> Seen | None:
 
 
 def _by_uuid(entry: str, ordered: Sequence[Device]) -> Seen | str | None:
-    match = _GPU.match(entry)
-    if match is None or not match[1]:
+    digits = _digits(entry.removeprefix("GPU-"))
+    if not digits:
         return None
     if any(not device.uuid for device in ordered):
         return NO_UUID
-    prefix = match[0].lower()
-    fitting = [device for device in ordered if device.uuid.lower().startswith(prefix)]
+    fitting = [device for device in ordered if _fits(digits, device.uuid)]
     return next(iter(_units(fitting[0])), None) if len(fitting) == 1 else None
 
 
 def _by_mig(entry: str, ordered: Sequence[Device]) -> Seen | str | None:
-    every = [
-        (Seen(device.index, place), device, instance)
+    parts = [
+        (Seen(device.number, place), device, instance)
         for device in ordered
         for place, instance in enumerate(device.instances or ())
     ]
     old = _OLD_MIG.match(entry)
-    if old is None and any(not instance.uuid for _, _, instance in every):
-        return "the MIG devices' UUIDs are not known"
-    if old is not None and any(not device.uuid for _, device, _ in every):
+    if any(not (device if old else instance).uuid for _, device, instance in parts):
         return NO_UUID
+    digits = _digits(entry.removeprefix("MIG-"))
     fitting = [
         seen
-        for seen, device, instance in every
-        if (_fits_old(old, device, instance) if old else _fits_new(entry, instance))
+        for seen, device, instance in parts
+        if (_fits_old(old, device, instance) if old else _fits(digits, instance.uuid))
     ]
     return fitting[0] if len(fitting) == 1 else None
 
 
 def _fits_old(old: re.Match[str], device: Device, instance: Instance) -> bool:
-    places = (instance.gpu_instance, instance.compute_instance)
-    return device.uuid.lower() == old[1].lower() and old.group(2, 3) == tuple(map(str, places))
+    places = tuple(map(str, (instance.gpu_instance, instance.compute_instance)))
+    return _fits(_digits(old[1]), device.uuid) and old.group(2, 3) == places
 
 
-def _fits_new(entry: str, instance: Instance) -> bool:
-    match = _MIG.match(entry)
-    return bool(match and match[1]) and instance.uuid.lower().startswith(entry.strip().lower())
+def _fits(digits: str, uuid: str) -> bool:
+    return bool(digits) and _digits(uuid.partition("-")[2]).startswith(digits)
+
+
+def _digits(text: str) -> str:
+    """Return the digits of a UUID or of its start, empty where it is neither.
+
+    Hyphens are passed over. What stands behind a full UUID is too, but not behind a start of one.
+    """
+    match = _UUID.match(text)
+    digits = match[0].replace("-", "").lower() if match else ""
+    whole = match is not None and match.end() == len(text)
+    return digits[:_UUID_DIGITS] if whole or len(digits) >= _UUID_DIGITS else ""

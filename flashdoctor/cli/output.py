@@ -1,0 +1,154 @@
+"""What a command hands back, and how it reaches the reader."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from flashdoctor.errors import UsageError
+from flashdoctor.render.style import Style
+
+DEFAULT_WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The whole output of a command, where it goes (None: standard output), and the exit code."""
+
+    text: str
+    exit_code: int = 0
+    output: str | None = None
+
+
+def read_style(output: str | None, *, verbose: bool = False, quiet: bool = False) -> Style:
+    """Return how to write to standard output, or plainly where a file was asked for."""
+    stream = None if output else sys.stdout
+    return style_for(stream, os.environ, verbose=verbose, quiet=quiet)
+
+
+def style_for(
+    stream: TextIO | None, env: Mapping[str, str], *, verbose: bool = False, quiet: bool = False
+) -> Style:
+    """Return how to write to `stream`: colour and Unicode only on a terminal that shows them.
+
+    NO_COLOR, CI, TERM=dumb, a pipe and a file all get the plain marks. rich would say the same,
+    50 ms later.
+    """
+    rich = stream is not None and _is_capable(stream, env)
+    return Style(
+        width=_width(stream, env),
+        color=rich,
+        unicode=rich and _is_utf8(stream),
+        verbose=verbose,
+        quiet=quiet,
+    )
+
+
+def _is_capable(stream: TextIO, env: Mapping[str, str]) -> bool:
+    if env.get("NO_COLOR") or env.get("CI") or env.get("TERM", "").lower() in {"dumb", "unknown"}:
+        return False
+    if os.name == "nt" and not env.get("WT_SESSION"):
+        return False  # older consoles print escape sequences as they are
+    return is_terminal(stream)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is open and shows on a terminal."""
+    try:
+        return stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def _is_utf8(stream: TextIO | None) -> bool:
+    encoding = getattr(stream, "encoding", None) or ""
+    return encoding.lower().replace("-", "").replace("_", "") == "utf8"
+
+
+def _width(stream: TextIO | None, env: Mapping[str, str]) -> int:
+    if stream is None:
+        return DEFAULT_WIDTH
+    stated = env.get("COLUMNS", "")
+    if stated.isascii() and stated.isdigit() and int(stated[:6]):
+        return int(stated[:6])
+    with suppress(OSError, ValueError):
+        return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
+    return DEFAULT_WIDTH
+
+
+def deliver(outcome: Outcome) -> None:
+    """Write a command's output: to its file, or to standard output."""
+    if outcome.output is None:
+        write_stdout(outcome.text)
+    else:
+        write_file(Path(outcome.output), outcome.text)
+
+
+def write_stdout(text: str) -> None:
+    """Write to standard output; a reader that has gone away is no error, a full disk is."""
+    if sys.stdout is None:
+        return
+    _write(sys.stdout, text)
+
+
+def write_stderr(text: str) -> None:
+    """Write to standard error, if there is one that takes it."""
+    if sys.stderr is not None:
+        with suppress(UsageError):
+            _write(sys.stderr, text)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    safe = text.encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        stream.write(safe)
+        stream.flush()
+    except BrokenPipeError:
+        _silence(stream)
+    except (OSError, ValueError) as error:  # ValueError: closed
+        _silence(stream)
+        raise UsageError(f"cannot write the output: {_reason(error)}") from None
+
+
+def _silence(stream: TextIO) -> None:
+    """Point a stream that nobody reads at nothing, so that its last flush does not complain."""
+    with suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old or the new one whole; `UsageError` if it fails.
+
+    What is no plain file (`/dev/null`, a pipe) is written to as it is.
+    """
+    try:
+        real = Path(os.path.realpath(path))
+        if real.exists() and not real.is_file():
+            real.write_text(text, encoding="utf-8")
+        else:
+            _replace(real, text)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--output: cannot write {path}: {_reason(error)}") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        if path.exists():
+            beside.chmod(path.stat().st_mode)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

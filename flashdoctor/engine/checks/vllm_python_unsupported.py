@@ -1,0 +1,31 @@
+"""FD607: this vLLM does not take this Python."""
+
+from __future__ import annotations
+
+from flashdoctor.engine.checks._pins import fits
+from flashdoctor.engine.checks._vllm import installed_version, is_from_matrix, release_in
+from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+
+_LIMITS, _PYTHON = "vllm.python_requires", "python.version"
+_NARROWER = ("0.10.0", "0.10.1.1", "<3.13,>=3.9")
+"""The table has 0.10.2, the first of its X.Y that takes 3.13 (METADATA of these releases)."""
+
+
+def judge(view: View) -> Judgement:
+    """Compare the interpreter with Requires-Python of the release."""
+    version = installed_version(view)
+    limits, python = _limits(view, version), view.need(_PYTHON)
+    if limits is None or python is None:
+        raise MissingFactError(_LIMITS if limits is None else _PYTHON)
+    if fits(python, limits):
+        return passed(_LIMITS, _PYTHON)
+    detail = f"vLLM {version} takes Python {limits}, this is Python {python}."
+    return failed(_LIMITS, _PYTHON, "vllm.version", detail=detail)
+
+
+def _limits(view: View, version: str) -> str | None:
+    first, last, limits = _NARROWER
+    if release_in(version, first, last) and is_from_matrix(view.get(_LIMITS)):
+        return limits
+    own: str | None = view.need(_LIMITS)
+    return own

@@ -1,0 +1,99 @@
+"""Driver branches against architectures and CUDA releases, from the tables. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flashdoctor.data import lookup
+from flashdoctor.data.tables import Tables
+from flashdoctor.engine.situation import uses_windows_driver
+from flashdoctor.engine.view import View
+from flashdoctor.model import versions
+from flashdoctor.model.versions import Capability
+
+_ARCHITECTURE_FLOOR = "architecture floor"
+
+
+def branch_rows(tables: Tables) -> list[dict[str, Any]]:
+    """Return the rows of all driver branches, the oldest first."""
+    rows: list[dict[str, Any]] = list(tables.compat("driver_cuda")["driver_branch"])
+    return sorted(rows, key=lambda row: int(row["branch"]))
+
+
+def first_branch_with(tables: Tables, cuda: str) -> int | None:
+    """Return the first driver branch that supports this CUDA natively, None where none does."""
+    wanted = versions.order(cuda)
+    for row in branch_rows(tables):
+        own = versions.order(row["nvidia_smi_cuda_version"])
+        if wanted and own and own >= wanted:
+            return int(row["branch"])
+    return None
+
+
+def next_branch(tables: Tables, branch: int) -> int | None:
+    """Return the branch that followed. On Windows a branch spans several numbers (580 to 582)."""
+    later = (int(row["branch"]) for row in branch_rows(tables) if row["branch"] > branch)
+    return next(later, None)
+
+
+def architecture_floor(tables: Tables, capability: Capability) -> int | None:
+    """Return the first branch that can drive an architecture at all.
+
+    That is the one whose CUDA was the first to know it. The branch that first lists a product by
+    name is later for every card that was renamed or added, so it is no floor.
+    """
+    stated = [row for row in _gpus(tables, capability) if _is_floor(row)]
+    if stated:
+        return min(int(row["min_driver_branch"]) for row in stated)
+    row = lookup.arch(tables, capability)
+    return first_branch_with(tables, row["first_cuda"]) if row and "first_cuda" in row else None
+
+
+def listed_floor(tables: Tables, capability: Capability) -> int | None:
+    """Return the first branch that lists any GPU of an architecture by name."""
+    listed = (row.get("min_driver_branch") for row in _gpus(tables, capability))
+    return min((int(branch) for branch in listed if branch), default=None)
+
+
+def _gpus(tables: Tables, capability: Capability) -> list[dict[str, Any]]:
+    text = str(capability)
+    return [row for row in tables.compat("gpus")["gpu"] if row["compute_capability"] == text]
+
+
+def _is_floor(row: dict[str, Any]) -> bool:
+    return row.get("min_driver_basis") == _ARCHITECTURE_FLOOR and "min_driver_branch" in row
+
+
+def cuda_floor(view: View, cuda: str) -> str | None:
+    """Return the lowest driver for any release of this CUDA's major, on this system."""
+    major = versions.major(cuda)
+    row = lookup.cuda_floor(view.tables, major) if major else None
+    if row is None:
+        return None
+    return str(row["min_windows" if uses_windows_driver(view) else "min_linux"])
+
+
+def kernel_driver(view: View) -> str | None:
+    """Return the version that the kernel side runs; skips the rule where it is unknown."""
+    stated = view.value("driver.module_version", view.value("driver.version"))
+    return str(stated) if stated else view.need("driver.module_version")
+
+
+def is_below(version: str, floor: str) -> bool:
+    """Whether a driver version is lower than a floor; False where either cannot be read."""
+    own, wanted = versions.order(version), versions.order(floor)
+    return own is not None and wanted is not None and own < wanted
+
+
+def takes_forward_compat(view: View, cuda: str) -> bool:
+    """Whether NVIDIA supports a compat libcuda of this CUDA on this GPU and kernel driver.
+
+    Data-centre GPUs only, on long-term and production branches; what the CUDA images accept in
+    NVIDIA_REQUIRE_CUDA: 535 and later for CUDA 13, 450 and later for CUDA 12.
+    """
+    if view.value("gpu.segment") != "datacenter":
+        return False
+    branch = view.value("driver.branch")
+    row = lookup.driver_branch(view.tables, branch) if branch else None
+    lowest = {12: 450, 13: 535}.get(versions.major(cuda) or 0)
+    return bool(row and lowest and branch >= lowest and row.get("kind") in {"LTS", "PB"})

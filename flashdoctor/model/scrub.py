@@ -1,0 +1,259 @@
+"""Cuts what could name a person, a machine or an account out of text. Pure.
+
+What is cut leaves a mark behind (`<secret>`, `<uuid>`, `<ip>`, `<host>`, `<user>`, `<email>`,
+`<mac>`, `<serial>`), a home folder becomes `~`. Scrubbing a scrubbed text changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+_Swap: TypeAlias = str | Callable[[re.Match[str]], str]
+
+_ROUNDS = 10  # far more than any text needed; cutting one thing can bring another to light
+
+
+class _Rule(NamedTuple):
+    """What to cut. A pattern is compiled when the first text holds one of the rule's `needles`.
+
+    Needles are lower case; compiling them all at import would cost more than most runs need.
+    """
+
+    needles: tuple[str, ...]
+    pattern: str
+    swap: _Swap
+
+
+# A value behind `key=`: quoted, or up to the next blank.
+_VALUE = r"""(?:"[^"\n]*"|'[^'\n]*'|\S)+"""
+_GAP = r"""["']?[ \t]*(?:=|:(?!:))[ \t]*"""
+
+_SECRETS = (
+    _Rule(
+        ("-----begin",),
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*KEY-----|\Z)",
+        "<secret>",
+    ),
+    _Rule(("@",), r"(?<=://)[^\s/]+@[^\s/:?#@]*", "<secret>@<host>"),
+    _Rule(("authorization",), rf"(?i)(authorization{_GAP})[^\r\n]+", r"\1<secret>"),
+    _Rule(("bearer",), r"(?i)\b(bearer[ \t]+)[\w.~+/=-]{8,}", r"\1<secret>"),
+    _Rule(
+        ("?", "&"),
+        r"(?i)([?&][\w-]{0,40}(?:sig|signature|credential|key|token|auth|code|secret|password)[\w-]*=)"
+        r"[^&\s#]+",
+        r"\1<secret>",
+    ),
+    _Rule(
+        ("pass", "pwd", "secret", "credential", "key"),
+        r"(?i)((?:pass(?:word|wd|phrase|code)|[_-]pass|pwd|secret|credentials?|api[_-]?key|"
+        r"(?:access|private|auth|account|secret|license)[_-]?key)(?:[_-][\w-]*)?"
+        rf"{_GAP}){_VALUE}",
+        r"\1<secret>",
+    ),
+    _Rule(  # a short number behind `token` is a count
+        ("token",),
+        rf"(?i)(token(?:[_-][\w-]*)?{_GAP})(?!\d{{1,7}}(?![\w.-])){_VALUE}",
+        r"\1<secret>",
+    ),
+    _Rule(
+        ("--",),
+        rf"(?i)((?<![\w-])--[\w-]{{0,40}}(?:token|key|passw(?:or)?d|secret)[ \t]+)(?!-){_VALUE}",
+        r"\1<secret>",
+    ),
+    _Rule(
+        ("hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
+         "akia", "asia", "aiza", "npm_", "pypi-", "nvapi-", "dckr_pat_", "gsk_", "r8_", "ya29.",
+         "eyj"),
+        r"(?:hf_[A-Za-z0-9]{20,}|hf_(?=[A-Za-z]*[0-9A-Z])[A-Za-z0-9]{8,}"
+        r"|sk-(?:proj|ant|svcacct|admin|or|lf)-[\w-]{12,}|sk-[A-Za-z0-9]{20,}"
+        r"|(?<![A-Za-z])sk-(?=[\w-]{0,40}\d)[\w-]{12,}"
+        r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}"
+        r"|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{30,}"
+        r"|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{16,}|nvapi-[\w-]{16,}|dckr_pat_[\w-]{16,}"
+        r"|gsk_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|ya29\.[\w-]{20,}"
+        r"|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)",
+        "<secret>",
+    ),
+)  # fmt: skip
+
+_UUIDS = (
+    _Rule(("-",), r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", "<uuid>"),
+    _Rule(
+        ("gpu-", "mig-"),
+        r"(?i)\b(GPU|MIG)-(?:[0-9a-f]{8}|(?=[a-f]*\d)[0-9a-f]{4,})(?:-[0-9a-f]+)*(?![0-9a-z])",
+        r"\1-<uuid>",
+    ),
+    _Rule(("",), r"(?<![0-9A-Za-z])[0-9a-fA-F]{32}(?![0-9A-Za-z])", "<uuid>"),
+)
+
+
+def _shorten_home(match: re.Match[str]) -> str:
+    before = match.string[: match.start()][-1:]
+    return f"{match[1]}~" if before.isalnum() or before in set("._-~>") else "~"
+
+
+_WINDOWS_NAME = r"""[^\\/:*?"<>|\s]+"""
+
+_HOMES = (
+    _Rule(
+        ("users",),
+        r"(?i)[A-Z]:[\\/]+Users[\\/]+"
+        rf"(?:{_WINDOWS_NAME}(?: {_WINDOWS_NAME})*(?=[\\/])|{_WINDOWS_NAME})",
+        "~",
+    ),
+    _Rule(
+        ("/home/", "/users/"),
+        r"""(/+(?:home|Users)/+)[^/\s:;,"'|<>()\[\]{}]+""",
+        _shorten_home,
+    ),
+    _Rule(("/root",), r"(?<![\w./~-])/root(?![\w.-])", "~"),
+    _Rule(("~",), r"(?<![\w/.~])~[A-Za-z_][\w-]*(?=/)", "~"),
+)
+
+# What stands behind `@` in a symbol's name: `memcpy@GLIBC_2.14`, `cudaMalloc@libcudart.so.12`.
+_SYMBOL_VERSION = r"[A-Z][A-Z0-9]*_[\w.]+|lib[\w+-]*\.so(?:\.\w+)*"
+_DOMAIN = r".*\.[A-Za-z][A-Za-z-]+"
+
+
+def _hide_account(match: re.Match[str]) -> str:
+    host = match[1]
+    if re.fullmatch(_SYMBOL_VERSION, host) or host.replace(".", "").isdigit():
+        return match[0]
+    if re.fullmatch(_DOMAIN, host):
+        return "<email>"
+    word = match.string[: match.start()].rpartition(" ")[2]
+    return match[0] if "://" in word else "<user>@<host>"  # a revision: `git+https://...@main`
+
+
+_PEOPLE = (
+    _Rule(("@",), r"(?<![\w.+%-])[\w.+%-]+@([A-Za-z0-9](?:[\w.-]*\w)?)", _hide_account),
+    _Rule(("\\\\",), r"(?<![\w:\\>])\\\\[\w.-]+(?=\\)", r"\\\\<host>"),
+    _Rule(("ip-",), r"(?i)\bip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]*\w)?", "<host>"),
+    _Rule(
+        ("name",),
+        rf"(?i)(\b(?:host|node|machine|computer)[ _-]?name{_GAP}[\"']?)\w[\w.-]*",
+        r"\1<host>",
+    ),
+    _Rule(("user", "logname"), r"(\b(?:USER|USERNAME|LOGNAME|SUDO_USER)=)\w[\w.-]*", r"\1<user>"),
+    _Rule(
+        ("serial",),
+        r"(?i)(\bserial(?:[ _-]?(?:number|num|no\.?|#))?[\"']?\s*[:=]\s*[\"']?)\w[\w-]*",
+        r"\1<serial>",
+    ),
+    _Rule(
+        ("serial", "s/n"),
+        r"(?i)(\b(?:serial (?:number|no\.?)|s/n:?)\s+)(?=[A-Z-]*\d)[\w-]{5,}",
+        r"\1<serial>",
+    ),
+    _Rule(
+        (":", "-"),
+        r"(?<![\w:-])[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w:])",
+        "<mac>",
+    ),
+)
+
+# Four numbers with dots are an address, unless the text around them says that they are a version.
+_QUAD = r"(?<![\d.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\.?\d)"
+_VERSION_BEFORE = (
+    r"(?:[=<>~!]=\s?|\.so\.|(?<![A-Za-z])[vV]|(?i:cudnn|cublas|curand|cufft|cusparse|cusolver"
+    r"|cusparselt|nvjitlink|nccl|tensorrt|cutlass)[\w-]*[\s:=(\[,'\"_/-]*)$"
+)
+_VERSION_AFTER = (
+    r"[-.+_]?(?:post|rc|dev|a|b|cu|py|cp)\d|[-.](?:microsoft|generic|dist-info|whl|tar|zip)"
+)
+_NAME_BEFORE = (
+    r"(?:(?i:\b(?:versions?|release|build|kernel|linux|driver|toolkit|torch|cuda)\b)"
+    r"[\s:=(\[,'\"]*|[A-Za-z]\w*[-_]|\w\s?[<>]\s?)$"
+)
+_REVISION_AFTER = r"-\d+(?:\.(?:cm|azl|el|fc)\d+)?(?![\d.])"
+_MAX_OCTET = 255
+_WINDOW = 48  # characters looked at on either side
+
+
+def _is_private(first: int, second: int) -> bool:
+    """Whether an IPv4 address is one of a private, shared, local or loopback network."""
+    return (
+        first in {10, 127}
+        or (first, second) in {(192, 168), (169, 254)}
+        or (first == 172 and 16 <= second <= 31)  # noqa: PLR2004  # RFC 1918
+        or (first == 100 and 64 <= second <= 127)  # noqa: PLR2004  # RFC 6598
+    )
+
+
+def _hide_ipv4(match: re.Match[str]) -> str:
+    octets = [int(part) for part in match[0].split(".")]
+    before = match.string[max(0, match.start() - _WINDOW) : match.start()]
+    after = match.string[match.end() : match.end() + _WINDOW]
+    if max(octets) > _MAX_OCTET:
+        return match[0]
+    if re.search(_VERSION_BEFORE, before) or re.match(_VERSION_AFTER, after):
+        return match[0]
+    is_named = re.search(_NAME_BEFORE, before) or re.match(_REVISION_AFTER, after)
+    if is_named and not _is_private(*octets[:2]) and not after.startswith(">"):
+        return match[0]
+    return "<ip>"
+
+
+_IPV6_GROUPS = 8
+_IPV6_GROUP_DIGITS = 4
+_IPV6_MIN_DIGITS = 5  # `1::2` is a slice; no address that tells anything is this short
+
+
+def _is_ipv6(text: str) -> bool:
+    """Whether groups of hex digits are an address, not a C++ name (`c10::add`) or a time."""
+    head, gap, tail = text.partition("::")
+    groups = [group for group in f"{head}:{tail}".split(":") if group]
+    if not groups or "::" in tail or max(map(len, groups)) > _IPV6_GROUP_DIGITS:
+        return False
+    if not gap:
+        return len(groups) == _IPV6_GROUPS
+    is_name = not any(group[0].isdigit() for group in groups)  # no C++ name starts with a digit
+    if is_name and not (groups[0][0] in "fF" and len(groups[0]) == _IPV6_GROUP_DIGITS):
+        return False
+    return len(groups) < _IPV6_GROUPS and sum(map(len, groups)) >= _IPV6_MIN_DIGITS
+
+
+def _hide_ipv6(match: re.Match[str]) -> str:
+    return "<ip>" if _is_ipv6(match[1]) else match[0]
+
+
+_ADDRESSES = (
+    _Rule((".",), _QUAD, _hide_ipv4),
+    _Rule((":",), r"(?<![\w:.])([0-9A-Fa-f:]{5,46})(?:%\w+)?(?![\w:])", _hide_ipv6),
+)
+
+_NAMES = (*_SECRETS, *_UUIDS, *_HOMES, *_PEOPLE)
+
+
+@lru_cache(maxsize=2048)
+def scrub_text(text: str) -> str:
+    """Cut keys, tokens, UUIDs, accounts, hosts, addresses, serial numbers and home folders."""
+    return _settle(text, (*_NAMES, *_ADDRESSES))
+
+
+@lru_cache(maxsize=512)
+def scrub_version(text: str) -> str:
+    """Cut the same from a text that holds versions: four numbers with dots stay."""
+    return _settle(text, _NAMES)
+
+
+def scrub_path(path: str) -> str:
+    """Cut the same from one file name, in which a user's name may hold blanks."""
+    if " " in path:
+        path = re.sub(r"^((?:/[^/]+)*?/+(?:home|Users)/+)[^/]*\s[^/]*", r"\1_", path)
+    return scrub_text(path)
+
+
+def _settle(text: str, rules: Iterable[_Rule]) -> str:
+    text = text.encode("utf-8", "replace").decode()  # file names may hold what UTF-8 cannot
+    for _ in range(_ROUNDS):
+        before, folded = text, text.lower()
+        for rule in rules:
+            if any(needle in folded for needle in rule.needles):
+                text = re.sub(rule.pattern, rule.swap, text)
+        if text == before:
+            break
+    return text

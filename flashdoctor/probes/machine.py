@@ -1,0 +1,102 @@
+"""Everything about this machine and its target Python, gathered side by side."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from flashdoctor.errors import TargetError
+from flashdoctor.model import snapshot as snapshots
+from flashdoctor.model.snapshot import Snapshot
+from flashdoctor.probes.cache import default_folder
+from flashdoctor.probes.extension import audit
+from flashdoctor.probes.gpu import read_gpu
+from flashdoctor.probes.host import read_host
+from flashdoctor.target.choose import Choice, choose_python
+from flashdoctor.target.collect import Collected, collect_facts, not_collected
+from flashdoctor.target.live import not_run, plan_imports, run_live
+
+Smoke: TypeAlias = Literal["auto", "on", "off"]
+T = TypeVar("T")
+
+_PATIENCE_S = 0.1  # on Windows Ctrl-C does not interrupt a longer wait
+
+
+def read_machine(python: str | None, smoke: Smoke, environ: Mapping[str, str]) -> Snapshot:
+    """Return all facts of this machine and of the target Python, not yet redacted.
+
+    The live import runs with `smoke` on, or by itself where there is a GPU and torch. Raises
+    TargetNotFoundError only where `python` was named and is not there.
+    """
+    named = choose_python(python, environ) if python is not None else None
+    target = _Beside(lambda: _read_target(named, environ))
+    gpu = _Beside(lambda: read_gpu(environ))
+    host = snapshots.of(read_host(environ=environ))
+    seen = snapshots.merge(snapshots.of(gpu.result()), host)
+    collected, choice = target.result()
+    reported = snapshots.of(collected.facts)
+    audited = snapshots.of(audit(collected.files, default_folder(environ)))
+    live = _read_live(smoke, seen, collected, choice, environ)
+    return snapshots.merge(live, seen, reported, audited)
+
+
+def _read_target(
+    choice: Choice | None, environ: Mapping[str, str]
+) -> tuple[Collected, Choice | None]:
+    try:
+        choice = choice or choose_python(None, environ)
+    except TargetError as error:
+        return not_collected(error), None
+    return collect_facts(choice.path, named=choice.named, environ=environ), choice
+
+
+def _read_live(
+    smoke: Smoke,
+    seen: Snapshot,
+    collected: Collected,
+    choice: Choice | None,
+    environ: Mapping[str, str],
+) -> Snapshot:
+    reason = _why_not_live(smoke, seen, collected)
+    if reason or choice is None:
+        return snapshots.of(not_run(reason or "there is no target Python"))
+    return snapshots.of(run_live(choice.path, imports=plan_imports(collected), environ=environ))
+
+
+def _why_not_live(smoke: Smoke, seen: Snapshot, collected: Collected) -> str:
+    if smoke == "off":
+        return "--smoke off"
+    if collected.value("torch.version") is None:
+        return "torch is not installed in the target Python"
+    if smoke == "auto" and not seen.value("gpu.count"):
+        return "no GPU, and --smoke is not on"
+    return ""
+
+
+@dataclass(slots=True)
+class _Beside(Generic[T]):
+    """A call that runs in a thread of its own; `result` waits for it and raises what it raised."""
+
+    call: Callable[[], T]
+    _answer: list[T] = field(default_factory=list)
+    _failure: list[BaseException] = field(default_factory=list)
+    _thread: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._answer.append(self.call())
+        except BaseException as error:  # noqa: BLE001  # handed on by result()
+            self._failure.append(error)
+
+    def result(self) -> T:
+        while self._thread.is_alive():
+            self._thread.join(_PATIENCE_S)
+        if self._failure:
+            raise self._failure[0]
+        return self._answer[0]

@@ -1,0 +1,90 @@
+"""The first line: the answer, and whom it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from flashdoctor.model.finding import Finding, Report
+from flashdoctor.model.snapshot import Snapshot
+from flashdoctor.render.clean import clean
+from flashdoctor.render.layout import hang
+from flashdoctor.render.style import Style, Tone
+
+_TONES: Mapping[str, Tone] = {
+    "pass": "good",
+    "warn": "warning",
+    "fail": "error",
+    "undetermined": "warning",
+}
+_BROKEN: Mapping[str, str] = {
+    "host": "this machine is not set up for",
+    "driver": "the NVIDIA driver does not serve",
+    "launch": "the launch settings do not suit",
+    "cuda": "the CUDA libraries do not fit the rest of",
+    "torch": "torch does not fit the rest of",
+    "flash-attn": "flash-attn cannot run in",
+    "kernel": "flash attention cannot run in",
+    "build": "flash-attn cannot be built in",
+    "quantization": "the quantised kernels cannot run in",
+    "framework": "the framework cannot run as installed in",
+    "multi-gpu": "the GPUs do not work together in",
+    "internal": "a rule crashed while judging",
+}
+_COMPONENTS: Mapping[str, str] = {
+    "sdpa": "SDPA's flash kernel",
+    "flash-attn": "flash-attn",
+    "fa3": "FlashAttention-3",
+    "fa4": "FlashAttention-4",
+    "vllm": "vLLM",
+    "transformers": "transformers",
+}
+_NAMED = {"vllm": "vLLM", "transformers": "transformers", "xformers": "xformers"}
+_INTERPRETER = re.compile(r"[/\\](?:bin|Scripts)[/\\]python[\w.]*$")
+
+
+def headline(report: Report, style: Style) -> list[str]:
+    """Return the verdict line: one line, two where the width is small."""
+    where = place(report.snapshot)
+    word = report.verdict.upper()
+    start, *rest = hang(f"{word}  ", _said(report, where), style.columns)
+    return [style.paint(_TONES[report.verdict], word) + start[len(word) :], *rest]
+
+
+def place(snapshot: Snapshot) -> str:
+    """Return what was looked at: the environment's folder, else a word for it."""
+    python = snapshot.value("python.executable")
+    if isinstance(python, str) and python:
+        return clean(_INTERPRETER.sub("", python), 60) or "this environment"
+    return "the assumed stack" if is_assumed(snapshot) else "this environment"
+
+
+def is_assumed(snapshot: Snapshot) -> bool:
+    """Whether these facts were assumed on the command line rather than found."""
+    return any(fact.source == "--assume" for fact in snapshot)
+
+
+def _said(report: Report, where: str) -> str:
+    if report.verdict == "fail":
+        return f"{_broken(report.findings[0])} {where}" if report.findings else where
+    if report.verdict == "undetermined":
+        return f"too little is known about {where}"
+    fits = _fits(report, where)
+    if report.verdict == "pass":
+        return fits
+    count = sum(finding.severity == "warning" for finding in report.findings)
+    return f"{fits}, with {count} warning{'s' if count != 1 else ''}"
+
+
+def _broken(root: Finding) -> str:
+    name = next((word for head, word in _NAMED.items() if root.name.startswith(head)), None)
+    if root.layer == "framework" and name:
+        return f"{name} cannot run as installed in"
+    return _BROKEN.get(root.layer, "something is broken in")
+
+
+def _fits(report: Report, where: str) -> str:
+    if not report.required:
+        return f"no {'fault' if report.verdict == 'pass' else 'error'} found in {where}"
+    *most, last = [_COMPONENTS[component] for component in report.required]
+    return f"{', '.join(most)} and {last} fit {where}" if most else f"{last} fits {where}"

@@ -1,0 +1,36 @@
+"""A report, or any other body, as JSON. The shape is the contract; this file only writes it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from flashdoctor.model.finding import Report
+from flashdoctor.render.style import Style
+
+
+def render(report: Report, _style: Style) -> str:
+    """Return the v1 report object as text."""
+    return dump(report.to_json())
+
+
+def dump(body: Any) -> str:
+    """Return `body` as ASCII JSON with a newline at its end; the same body gives the same text.
+
+    Numbers that JSON does not have become texts. `##[` is written with an escape, which a JSON
+    reader undoes, so that a CI log cannot take a value for a workflow command.
+    """
+    try:
+        text = json.dumps(body, indent=2, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(body), indent=2, allow_nan=False)
+    return text.replace("##[", "#\\u0023[") + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,106 @@
+"""Which Python to look into: the one that the failing program would have run in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from flashdoctor.errors import TargetNotFoundError
+
+_INSIDE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+_HINT = "give an interpreter, the folder of a virtual environment or a name on PATH to --python"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An interpreter's path, its symbolic links kept, why it was taken, and whether by request.
+
+    A virtual environment's `bin/python` is a link: followed, it would name the base interpreter.
+    """
+
+    path: Path
+    why: str
+    named: bool = False
+
+
+def choose_python(requested: str | None = None, environ: Mapping[str, str] | None = None) -> Choice:
+    """Return the interpreter asked for, else of the active environment, else the first on PATH.
+
+    Never falls back to the interpreter that flashdoctor itself runs in: a tool installed on its
+    own has its own environment, and nothing fails in there. TargetNotFoundError where there is
+    none.
+    """
+    environ = os.environ if environ is None else environ
+    if requested is not None:
+        return Choice(path=_find_named(requested, environ), why="--python", named=True)
+    for choice in _candidates(environ):
+        return choice
+    raise TargetNotFoundError("there is no python3 and no python on PATH", hint=_HINT)
+
+
+def _candidates(environ: Mapping[str, str]) -> Iterator[Choice]:
+    stale = ""
+    for name, what in (
+        ("VIRTUAL_ENV", "virtual environment"),
+        ("CONDA_PREFIX", "conda environment"),
+    ):
+        folder = environ.get(name)
+        if folder:
+            inside = _inside(Path(folder))
+            if inside is not None:
+                yield Choice(path=inside, why=f"the active {what} ({name})")
+            stale += f"; {name} names a folder without a Python"
+    # On Windows `python3` is as a rule an alias that opens the shop.
+    for name in ("python", "python3") if sys.platform == "win32" else ("python3", "python"):
+        found = _on_path(name, environ)
+        if found is not None:
+            yield Choice(path=found, why=f"{name} on PATH{stale}")
+
+
+def _find_named(requested: str, environ: Mapping[str, str]) -> Path:
+    path = Path(requested)
+    with suppress(RuntimeError):  # nobody of that name has a home
+        path = path.expanduser()
+    try:
+        is_folder, is_there = path.is_dir(), path.exists()
+    except OSError as error:
+        reason = str(error.strerror).lower()
+        raise TargetNotFoundError(f"{requested} cannot be looked at: {reason}", hint=_HINT) from None
+    if is_folder:
+        inside = _inside(path)
+        if inside is None:
+            raise TargetNotFoundError(
+                f"the folder {requested} is no virtual environment: it has no bin/python",
+                hint=_HINT,
+            )
+        return inside
+    if path.name == requested:
+        found = _on_path(requested, environ)
+        if found is not None:
+            return found
+    if not is_there:
+        raise TargetNotFoundError(f"there is no Python at {requested}", hint=_HINT)
+    if not os.access(path, os.X_OK):
+        raise TargetNotFoundError(f"{requested} is not executable", hint=_HINT)
+    return path.absolute()
+
+
+def _inside(folder: Path) -> Path | None:
+    """Return the interpreter of an environment's folder."""
+    for name in _INSIDE:
+        candidate = folder.absolute() / name
+        with suppress(OSError):  # another user's
+            if candidate.is_file() and os.access(candidate, os.X_OK):
+                return candidate
+    return None
+
+
+def _on_path(name: str, environ: Mapping[str, str]) -> Path | None:
+    import shutil  # noqa: PLC0415 - slow to load, and an active environment needs none of it
+
+    found = shutil.which(name, path=environ.get("PATH", os.defpath))
+    return Path(found).absolute() if found else None

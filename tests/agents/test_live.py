@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+live: Any = importlib.import_module("flashdoctor.agents.live")
+
+MAPS = """\
+00400000-00401000 r-xp 00000000 fe:00 123    /usr/bin/python3.11
+7f0000000000-7f0000001000 r-xp 00000000 fe:00 124    /x y/nvidia/cudnn/lib/libcudnn_ops.so.9
+7f0000002000-7f0000003000 r--p 00000000 fe:00 124    /x y/nvidia/cudnn/lib/libcudnn_ops.so.9
+7f0000004000-7f0000005000 r-xp 00000000 fe:00 125    /usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05
+7f0000006000-7f0000007000 r-xp 00000000 fe:00 126    /s/torch/lib/libcudart-d0da41ae.so.11.0
+7f0000008000-7f0000009000 r-xp 00000000 fe:00 127    /s/torch/lib/libtorch_cuda.so
+7f000000a000-7f000000b000 r-xp 00000000 fe:00 128    /usr/lib/x86_64-linux-gnu/libc.so.6
+7f000000c000-7f000000d000 rw-p 00000000 00:00 0
+7ffe00000000-7ffe00001000 rw-p 00000000 00:00 0      [stack]
+"""
+
+
+def test_picks_the_cuda_libraries_out_of_the_maps() -> None:
+    assert live.parse_maps(MAPS) == [
+        "/s/torch/lib/libcudart-d0da41ae.so.11.0",
+        "/s/torch/lib/libtorch_cuda.so",
+        "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05",
+        "/x y/nvidia/cudnn/lib/libcudnn_ops.so.9",
+    ]
+
+
+@given(st.text())
+def test_any_maps_text_is_read(text: str) -> None:
+    assert live.parse_maps(text) == sorted(set(live.parse_maps(text)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc")
+def test_reads_the_maps_of_this_process() -> None:
+    assert live.mapped_libraries() == live.parse_maps(
+        Path("/proc/self/maps").read_text(encoding="utf-8")
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(91002, "9.10.2"), (90100, "9.1.0"), (8902, "8.9.2"), (8700, "8.7.0"), (None, None)],
+)
+def test_reads_cudnn_numbers(number: int | None, text: str | None) -> None:
+    assert live.cudnn_text(number) == text
+
+
+def test_an_exception_reads_as_the_last_line_of_its_traceback() -> None:
+    assert live.words(ImportError("a\n  b")) == "ImportError: a b"
+    assert live.words(KeyboardInterrupt()) == "KeyboardInterrupt"

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from flashdoctor.model.rule import Example, Fix, Rule, Source
+
+
+@pytest.fixture
+def make_rule() -> Any:
+    """Build a rule row; what a test does not care about is filled in."""
+
+    def build(**changes: Any) -> Rule:
+        row: dict[str, Any] = {
+            "id": "FD201",
+            "name": "some-rule",
+            "cause": "some-rule",
+            "title": "Something is wrong",
+            "layer": "torch",
+            "severity": "error",
+            "unrequired": "error",
+            "basis": "documented",
+            "fix": Fix(text="Do something."),
+            "sources": (Source(url="a document", checked=date(2026, 11, 30)),),
+            "examples": (Example(facts={}, expect="skip"),),
+            "when": {"fact": "torch.version", "op": "lt", "value": "2.0"},
+        }
+        return Rule(**(row | changes))
+
+    return build

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from flashdoctor.model.facts import known
+from flashdoctor.model.finding import Report
+from flashdoctor.model.rule import LAYERS
+from flashdoctor.model.snapshot import of
+from flashdoctor.render.headline import headline, place
+from flashdoctor.render.style import Style
+
+
+@pytest.mark.parametrize(
+    ("executable", "shown"),
+    [
+        ("./.venv/bin/python", "./.venv"),
+        ("~/envs/a b/bin/python3.11", "~/envs/a b"),
+        (r"C:\envs\x\Scripts\python.exe", r"C:\envs\x"),
+        ("/usr/bin/python3", "/usr"),
+        ("python", "python"),
+        ("/bin/python", "this environment"),
+        (7, "this environment"),
+    ],
+)
+def test_place_is_the_folder_of_the_environment(executable: object, shown: str) -> None:
+    assert place(of([known("python.executable", executable, "agent")])) == shown
+
+
+def test_place_of_assumed_facts() -> None:
+    assert place(of([known("torch.version", "2.7.1", "--assume")])) == "the assumed stack"
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_layer_has_a_headline(build_report: Callable[[str], Report], layer: str) -> None:
+    report = build_report("fail")
+    broken = replace(report, findings=(replace(report.findings[0], layer=layer),))
+    line = " ".join(headline(broken, Style()))
+    assert line.startswith("FAIL  ")
+    assert line.endswith("./.venv")
+    assert "something" not in line
+
+
+def test_a_framework_is_named(build_report: Callable[[str], Report]) -> None:
+    report = build_report("fail")
+    root = replace(report.findings[0], layer="framework", name="vllm-torch-pin")
+    line = headline(replace(report, findings=(root,)), Style())
+    assert line == ["FAIL  vLLM cannot run as installed in ./.venv"]
+
+
+def test_what_was_required_is_what_fits(build_report: Callable[[str], Report]) -> None:
+    report = build_report("pass")
+    three = replace(report, required=("fa3", "sdpa", "vllm"))
+    assert headline(three, Style()) == [
+        "PASS  FlashAttention-3, SDPA's flash kernel and vLLM fit ./.venv"
+    ]
+    assert headline(replace(report, verdict="warn"), Style()) == [
+        "WARN  no error found in ./.venv, with 0 warnings"
+    ]

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from flashdoctor.engine.assume import read_assumptions
+from flashdoctor.model.facts import absent, known, unknown
+from flashdoctor.model.finding import Report
+from flashdoctor.model.snapshot import of
+from flashdoctor.render.missing import missing_line, missing_lines
+from flashdoctor.render.style import Style
+
+
+def commands(report: Report) -> list[str]:
+    lines = missing_lines(report, Style())
+    starts = [place for place, line in enumerate(lines) if line.endswith(":")]
+    return [line.strip() for line in lines[starts[-1] + 1 :]] if len(starts) > 1 else []
+
+
+def test_reason_and_command_are_given(build_report: Callable[[str], Report]) -> None:
+    report = build_report("undetermined")
+    assert "    driver                  NVML: driver not loaded" in missing_lines(report, Style())
+    assert commands(report) == [
+        "nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [
+        ("torch.version", "~/'my env/bin/python' -c \"import torch; print(torch.__version__)\""),
+        ("flash_attn.version", "~/'my env/bin/python' -m pip show flash-attn"),
+        ("vllm.version", "~/'my env/bin/python' -m pip show vllm"),
+    ],
+)
+def test_the_command_asks_the_same_interpreter(
+    build_report: Callable[[str], Report], path: str, command: str
+) -> None:
+    facts = of([known("python.executable", "~/my env/bin/python", "agent")])
+    assert commands(replace(build_report("undetermined"), snapshot=facts, missing=(path,))) == [
+        command
+    ]
+
+
+def test_without_an_interpreter_the_first_thing_is_to_name_one(
+    build_report: Callable[[str], Report],
+) -> None:
+    facts = of(
+        [
+            known("python.status", "not-found", "PATH"),
+            unknown("torch.version", "no interpreter", "agent"),
+        ]
+    )
+    report = replace(build_report("undetermined"), snapshot=facts, missing=("torch.version",))
+    assert commands(report) == ["flashdoctor check --python PATH"]
+
+
+def test_what_is_not_there_may_be_in_another_environment(
+    build_report: Callable[[str], Report],
+) -> None:
+    facts = of([absent("torch.version", "sys.path"), absent("gpu.name", "NVML")])
+    missing = ("gpu.name", "torch.version")
+    report = replace(build_report("undetermined"), snapshot=facts, missing=missing)
+    assert "    torch     not installed" in missing_lines(report, Style())
+    assert commands(report)[1:] == ["flashdoctor check --python PATH"]
+
+
+def test_assumed_facts_are_given_back_as_they_were(build_report: Callable[[str], Report]) -> None:
+    items = [
+        "gpu=NVIDIA GeForce RTX 4090",
+        "gpu_memory_gib=24",
+        "vllm=absent",
+        "cxx11_abi=true",
+        "torch.arch_list=sm_80,sm_90",
+    ]
+    assumed = read_assumptions(items)
+    report = replace(build_report("undetermined_assumed"), snapshot=assumed)
+    (command,) = commands(report)
+    words = shlex.split(command)
+    stated = [word for before, word in pairwise(words) if before == "--assume"]
+    assert stated[-1] == "torch=VERSION"
+    assert read_assumptions(stated[:-1]).facts == assumed.facts
+    assert words[-2:] == ["--require", "sdpa"]
+
+
+def test_a_known_fact_that_decides_nothing_is_told_apart(
+    build_report: Callable[[str], Report],
+) -> None:
+    lines = missing_lines(build_report("undecided"), Style())
+    assert "    flash-attn  2.8.3, but the rules that decide lack other facts" in lines
+    assert "  --verbose lists what each skipped rule lacks." in lines
+    assert commands(build_report("undecided")) == []
+
+
+def test_what_a_failure_does_not_hang_on_is_one_line(
+    build_report: Callable[[str], Report],
+) -> None:
+    assert missing_line(build_report("crash"), Style()) == ["  Not known either: vLLM"]
