@@ -49,7 +49,7 @@ def collect(python: str | None, smoke: Smoke) -> Snapshot:
     """Look at this machine and the target Python; redacted. Takes a few seconds at most."""
     from flashdoctor.probes.machine import read_machine  # noqa: PLC0415 - only real checks probe
 
-    return redact_snapshot(read_machine(python, smoke, os.environ))
+    return redact_snapshot(read_machine(python, smoke, os.environ, meanwhile=rules))
 
 
 def load_snapshot(source: str) -> Snapshot:
@@ -77,6 +77,8 @@ def _snapshot_part(body: Any) -> Any:
 def _read_text(source: str) -> str:
     try:
         if source == "-":
+            if sys.stdin is None:
+                raise InputError("cannot read -: standard input is closed")
             data = sys.stdin.buffer.read(MAX_SNAPSHOT_BYTES + 1)
         else:
             with Path(source).open("rb") as file:
@@ -126,8 +128,9 @@ def judge_snapshot(
     needed = frozenset(required)
     view = View(derive(snapshot, loaded), loaded, needed)
     results = runner.run(chosen, view)
-    findings = ranking.rank(results.findings, {rule.id: rule for rule in chosen})
-    missing = verdict.missing_facts(view.snapshot, results.passed, needed)
+    by_id = {rule.id: rule for rule in chosen}
+    findings = ranking.rank(results.findings, by_id)
+    missing = verdict.missing_facts(view.snapshot, results, by_id, needed)
     answer, exit_code = verdict.decide(findings, missing, fail_on)
     return Report(
         verdict=answer,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,9 @@ import pytest
 
 from flashdoctor import pipeline
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 FILE = Path(__file__).parent / "data" / "what_ifs.toml"
-CASES: list[dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))["case"]
+TOML = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+CASES: list[dict[str, Any]] = TOML.loads(FILE.read_text(encoding="utf-8"))["case"]
 
 
 def name(case: dict[str, Any]) -> str:

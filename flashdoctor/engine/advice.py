@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 
 from flashdoctor.model import versions
+from flashdoctor.model.catalog import FACTS
 from flashdoctor.model.finding import Advice
 from flashdoctor.model.rule import Fix
 from flashdoctor.model.snapshot import Snapshot
 
 _PLACEHOLDER = re.compile(r"\{([a-z0-9_.]+)\}")
+_IN_QUOTES = re.compile(r'"[^"]*\{([a-z0-9_.]+)\}[^"]*"')
+_PLAIN_WORD = re.compile(r"[\w@%+=:,./~-]*")
+_PLAIN_WORDS = re.compile(r"[\w@%+=:,./~ -]*")
+_HARMLESS_IN_QUOTES = re.compile(r'[^"$`\\\x00-\x1f\x7f]*')
 
 
 def fill(fix: Fix, snapshot: Snapshot, values: Mapping[str, str]) -> Advice:
     """Return the fix with `{fact.path}` and `{advice.x}` replaced.
 
     A command with a value that is not known is left out; in a text the placeholder becomes
-    "unknown". Versions lose their local tag, which no package index knows.
+    "unknown". Versions lose their local tag, which no package index knows. Values come from the
+    machine that is examined: none of them can add anything to a command but a plain word.
     """
 
     def lookup(path: str) -> str | None:
         if path in values:
             return values[path]
         value = snapshot.value(path)
-        return None if value is None else versions.public(str(value))
+        if value is None or FACTS[path].kind != "version":
+            return None if value is None else str(value)
+        return versions.public(str(value))
 
     commands = (_replace(command, lookup) for command in fix.commands)
     return Advice(
@@ -35,7 +44,21 @@ def fill(fix: Fix, snapshot: Snapshot, values: Mapping[str, str]) -> Advice:
 
 
 def _replace(command: str, lookup: Callable[[str], str | None]) -> str | None:
-    found = {path: lookup(path) for path in _PLACEHOLDER.findall(command)}
-    if any(value is None for value in found.values()):
+    quoted = set(_IN_QUOTES.findall(command))
+    words: dict[str, str] = {}
+    for path in _PLACEHOLDER.findall(command):
+        word = _shell_word(path, lookup(path), in_quotes=path in quoted)
+        if word is None:
+            return None
+        words[path] = word
+    return _PLACEHOLDER.sub(lambda match: words[match[1]], command)
+
+
+def _shell_word(path: str, value: str | None, *, in_quotes: bool) -> str | None:
+    """Return the value as a shell takes it for itself, None where that cannot be."""
+    if value is None:
         return None
-    return _PLACEHOLDER.sub(lambda match: str(found[match[1]]), command)
+    if in_quotes:
+        return value if _HARMLESS_IN_QUOTES.fullmatch(value) else None
+    plain = _PLAIN_WORDS if path.startswith("advice.") else _PLAIN_WORD
+    return value if plain.fullmatch(value) else shlex.quote(value)

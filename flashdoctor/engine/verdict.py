@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
+from flashdoctor.engine.runner import Results
 from flashdoctor.model.finding import Finding, Verdict
 from flashdoctor.model.rule import Component, Rule
 from flashdoctor.model.snapshot import Snapshot
@@ -14,7 +15,8 @@ FailOn: TypeAlias = Literal["error", "warning", "never"]
 CORE = ("gpu.compute_capability", "torch.version", "driver.version")
 """What a machine that was looked at must give away before anything can be called a pass."""
 
-_SUBJECT: dict[str, str] = {
+_DEFAULT: Component = "sdpa"
+_SUBJECT: Mapping[str, str] = {
     "sdpa": "torch.version",
     "flash-attn": "flash_attn.version",
     "fa3": "flash_attn_3.version",
@@ -25,7 +27,7 @@ _SUBJECT: dict[str, str] = {
 
 
 def missing_facts(
-    snapshot: Snapshot, passed: Iterable[Rule], required: frozenset[Component]
+    snapshot: Snapshot, results: Results, rules: Mapping[str, Rule], required: frozenset[Component]
 ) -> tuple[str, ...]:
     """Return the facts without which nothing was established; empty where enough was.
 
@@ -35,14 +37,21 @@ def missing_facts(
     lost = [path for path in CORE if path in snapshot and snapshot[path].state == "unknown"]
     if lost:
         return tuple(lost)
-    decided = {component for rule in passed for component in rule.decides}
-    if not required:
-        return () if decided else ("gpu.compute_capability", "torch.version")
-    undecided = [component for component in required if component not in decided]
-    wanted = [_SUBJECT[component] for component in sorted(undecided)]
-    if undecided and not snapshot["gpu.compute_capability"].is_known:
-        wanted.insert(0, "gpu.compute_capability")
-    return tuple(dict.fromkeys(wanted))
+    decided = {component for rule in results.passed for component in rule.decides}
+    open_questions = required - decided if required else frozenset({_DEFAULT} - decided)
+    if not open_questions or (not required and decided):
+        return ()
+    subjects = ["gpu.compute_capability", *(_SUBJECT[part] for part in sorted(open_questions))]
+    unstated = [path for path in subjects if snapshot[path].state == "unknown"]
+    return tuple(unstated or _needs(results, rules, open_questions) or subjects)
+
+
+def _needs(
+    results: Results, rules: Mapping[str, Rule], components: frozenset[Component]
+) -> list[str]:
+    """Return what the rules that decide these components lacked."""
+    lacking = [item for item in results.skipped if components & set(rules[item.id].decides)]
+    return list(dict.fromkeys(path for item in lacking for path in item.needs))
 
 
 def decide(

@@ -1,68 +1,96 @@
-"""Everything about this machine and its target Python, gathered side by side."""
+"""Everything about this machine and its target Python, gathered side by side.
+
+Imports stand inside the functions: the target's interpreter is started first, and the probes are
+imported while it starts.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from flashdoctor.errors import TargetError
 from flashdoctor.model import snapshot as snapshots
+from flashdoctor.model.facts import Fact
 from flashdoctor.model.snapshot import Snapshot
-from flashdoctor.probes.cache import default_folder
-from flashdoctor.probes.extension import audit
-from flashdoctor.probes.gpu import read_gpu
-from flashdoctor.probes.host import read_host
 from flashdoctor.target.choose import Choice, choose_python
 from flashdoctor.target.collect import Collected, collect_facts, not_collected
-from flashdoctor.target.live import not_run, plan_imports, run_live
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Smoke: TypeAlias = Literal["auto", "on", "off"]
 T = TypeVar("T")
 
-_PATIENCE_S = 0.1  # on Windows Ctrl-C does not interrupt a longer wait
 
-
-def read_machine(python: str | None, smoke: Smoke, environ: Mapping[str, str]) -> Snapshot:
+def read_machine(
+    python: str | None,
+    smoke: Smoke,
+    environ: Mapping[str, str],
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Snapshot:
     """Return all facts of this machine and of the target Python, not yet redacted.
 
-    The live import runs with `smoke` on, or by itself where there is a GPU and torch. Raises
-    TargetNotFoundError only where `python` was named and is not there.
+    The live import runs with `smoke` on, or by itself where there is a GPU and torch. `meanwhile`
+    is called while the children are still at work. Raises TargetNotFoundError only where `python`
+    was named and is not there.
     """
     named = choose_python(python, environ) if python is not None else None
     target = _Beside(lambda: _read_target(named, environ))
-    gpu = _Beside(lambda: read_gpu(environ))
-    host = snapshots.of(read_host(environ=environ))
+    gpu = _Beside(lambda: _read_gpu(environ))
+    host = snapshots.of(_read_host(environ))
+    meanwhile()
     seen = snapshots.merge(snapshots.of(gpu.result()), host)
-    collected, choice = target.result()
-    reported = snapshots.of(collected.facts)
-    audited = snapshots.of(audit(collected.files, default_folder(environ)))
-    live = _read_live(smoke, seen, collected, choice, environ)
-    return snapshots.merge(live, seen, reported, audited)
+    collected, path = target.result()
+    audited = snapshots.of(_audit(collected, environ))
+    live = _read_live(smoke, seen, collected, path, environ)
+    return snapshots.merge(live, seen, snapshots.of(collected.facts), audited)
 
 
 def _read_target(
     choice: Choice | None, environ: Mapping[str, str]
-) -> tuple[Collected, Choice | None]:
+) -> tuple[Collected, Path | None]:
     try:
         choice = choice or choose_python(None, environ)
     except TargetError as error:
         return not_collected(error), None
-    return collect_facts(choice.path, named=choice.named, environ=environ), choice
+    return collect_facts(choice.path, named=choice.named, environ=environ), choice.path
+
+
+def _read_gpu(environ: Mapping[str, str]) -> list[Fact]:
+    from flashdoctor.probes.gpu import read_gpu  # noqa: PLC0415 - see the module's own words
+
+    return read_gpu(environ)
+
+
+def _read_host(environ: Mapping[str, str]) -> list[Fact]:
+    from flashdoctor.probes.host import read_host  # noqa: PLC0415 - see the module's own words
+
+    return read_host(environ=environ)
+
+
+def _audit(collected: Collected, environ: Mapping[str, str]) -> list[Fact]:
+    from flashdoctor.probes.cache import default_folder  # noqa: PLC0415 - see above
+    from flashdoctor.probes.extension import audit  # noqa: PLC0415 - see above
+
+    return audit(collected.files, default_folder(environ))
 
 
 def _read_live(
     smoke: Smoke,
     seen: Snapshot,
     collected: Collected,
-    choice: Choice | None,
+    path: Path | None,
     environ: Mapping[str, str],
 ) -> Snapshot:
+    from flashdoctor.target.live import not_run, plan_imports, run_live  # noqa: PLC0415 - see above
+
     reason = _why_not_live(smoke, seen, collected)
-    if reason or choice is None:
+    if reason or path is None:
         return snapshots.of(not_run(reason or "there is no target Python"))
-    return snapshots.of(run_live(choice.path, imports=plan_imports(collected), environ=environ))
+    return snapshots.of(run_live(path, imports=plan_imports(collected), environ=environ))
 
 
 def _why_not_live(smoke: Smoke, seen: Snapshot, collected: Collected) -> str:
@@ -91,12 +119,11 @@ class _Beside(Generic[T]):
     def _run(self) -> None:
         try:
             self._answer.append(self.call())
-        except BaseException as error:  # noqa: BLE001  # handed on by result()
+        except BaseException as error:  # noqa: BLE001 - handed on by result()
             self._failure.append(error)
 
     def result(self) -> T:
-        while self._thread.is_alive():
-            self._thread.join(_PATIENCE_S)
+        self._thread.join()
         if self._failure:
             raise self._failure[0]
         return self._answer[0]

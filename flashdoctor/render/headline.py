@@ -18,19 +18,14 @@ _TONES: Mapping[str, Tone] = {
     "undetermined": "warning",
 }
 _BROKEN: Mapping[str, str] = {
-    "host": "this machine is not set up for",
-    "driver": "the NVIDIA driver does not serve",
-    "launch": "the launch settings do not suit",
-    "cuda": "the CUDA libraries do not fit the rest of",
-    "torch": "torch does not fit the rest of",
     "flash-attn": "flash-attn cannot run in",
-    "kernel": "flash attention cannot run in",
     "build": "flash-attn cannot be built in",
     "quantization": "the quantised kernels cannot run in",
     "framework": "the framework cannot run as installed in",
     "multi-gpu": "the GPUs do not work together in",
     "internal": "a rule crashed while judging",
 }
+_ANY_OTHER = "flash attention cannot run in"
 _COMPONENTS: Mapping[str, str] = {
     "sdpa": "SDPA's flash kernel",
     "flash-attn": "flash-attn",
@@ -80,7 +75,7 @@ def _broken(root: Finding) -> str:
     name = next((word for head, word in _NAMED.items() if root.name.startswith(head)), None)
     if root.layer == "framework" and name:
         return f"{name} cannot run as installed in"
-    return _BROKEN.get(root.layer, "something is broken in")
+    return _BROKEN.get(root.layer, _ANY_OTHER)
 
 
 def _fits(report: Report, where: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,23 +54,22 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Choice]:
             if inside is not None:
                 yield Choice(path=inside, why=f"the active {what} ({name})")
             stale += f"; {name} names a folder without a Python"
-    # On Windows `python3` is as a rule an alias that opens the shop.
-    for name in ("python", "python3") if sys.platform == "win32" else ("python3", "python"):
+    for name in _names():
         found = _on_path(name, environ)
         if found is not None:
             yield Choice(path=found, why=f"{name} on PATH{stale}")
+
+
+def _names() -> tuple[str, str]:
+    """Return what to look for on PATH; Windows' `python3` is as a rule a link to its store."""
+    return ("python", "python3") if sys.platform == "win32" else ("python3", "python")
 
 
 def _find_named(requested: str, environ: Mapping[str, str]) -> Path:
     path = Path(requested)
     with suppress(RuntimeError):  # nobody of that name has a home
         path = path.expanduser()
-    try:
-        is_folder, is_there = path.is_dir(), path.exists()
-    except OSError as error:
-        reason = str(error.strerror).lower()
-        raise TargetNotFoundError(f"{requested} cannot be looked at: {reason}", hint=_HINT) from None
-    if is_folder:
+    if _is(path, Path.is_dir):
         inside = _inside(path)
         if inside is None:
             raise TargetNotFoundError(
@@ -82,7 +81,7 @@ def _find_named(requested: str, environ: Mapping[str, str]) -> Path:
         found = _on_path(requested, environ)
         if found is not None:
             return found
-    if not is_there:
+    if not _is(path, Path.exists):
         raise TargetNotFoundError(f"there is no Python at {requested}", hint=_HINT)
     if not os.access(path, os.X_OK):
         raise TargetNotFoundError(f"{requested} is not executable", hint=_HINT)
@@ -93,10 +92,16 @@ def _inside(folder: Path) -> Path | None:
     """Return the interpreter of an environment's folder."""
     for name in _INSIDE:
         candidate = folder.absolute() / name
-        with suppress(OSError):  # another user's
-            if candidate.is_file() and os.access(candidate, os.X_OK):
-                return candidate
+        if _is(candidate, Path.is_file) and os.access(candidate, os.X_OK):
+            return candidate
     return None
+
+
+def _is(path: Path, what: Callable[[Path], bool]) -> bool:
+    """Whether something stands there; what this user may not see does not."""
+    with suppress(OSError):
+        return what(path)
+    return False
 
 
 def _on_path(name: str, environ: Mapping[str, str]) -> Path | None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,3 +57,14 @@ def test_reads_cudnn_numbers(number: int | None, text: str | None) -> None:
 def test_an_exception_reads_as_the_last_line_of_its_traceback() -> None:
     assert live.words(ImportError("a\n  b")) == "ImportError: a b"
     assert live.words(KeyboardInterrupt()) == "KeyboardInterrupt"
+
+
+def test_windows_is_told_to_show_no_dialog(monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[int] = []
+    fake = SimpleNamespace(
+        SetErrorMode=modes.append, SEM_FAILCRITICALERRORS=1, SEM_NOGPFAULTERRORBOX=2
+    )
+    monkeypatch.setitem(sys.modules, "resource", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", fake)
+    live.crash_quietly()
+    assert modes == [3]

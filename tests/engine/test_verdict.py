@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
+from flashdoctor.engine.runner import Results
 from flashdoctor.engine.verdict import FailOn, decide, missing_facts
 from flashdoctor.model import snapshot
-from flashdoctor.model.facts import known, unknown
-from flashdoctor.model.finding import Finding
+from flashdoctor.model.facts import Fact, known, unknown
+from flashdoctor.model.finding import Finding, Skipped
+from flashdoctor.model.rule import Rule
 
 
-def finding(severity: str) -> Finding:
+def finding(severity: Any) -> Finding:
     return Finding(
         id="FD201",
         name="x",
@@ -18,7 +20,7 @@ def finding(severity: str) -> Finding:
         outcome="fail",
         severity=severity,
         title="x",
-        layer="torch",  # type: ignore[arg-type]
+        layer="torch",
     )
 
 
@@ -44,23 +46,39 @@ def test_verdict_and_exit_code(
     assert decide([finding(severity) for severity in severities], missing, fail_on) == expected
 
 
+def ask(facts: list[Fact], *rules: Rule, required: tuple[str, ...] = (), **lacking: str) -> Any:
+    """Ask for the missing facts where `rules` hold, but those named in `lacking` were skipped."""
+    skipped = tuple(Skipped(id=number, needs=(path,)) for number, path in lacking.items())
+    held = tuple(rule for rule in rules if rule.id not in lacking)
+    results = Results(findings=(), skipped=skipped, passed=held)
+    by_id = {rule.id: rule for rule in rules}
+    return missing_facts(snapshot.of(facts), results, by_id, frozenset(required))  # type: ignore[arg-type]
+
+
+GPU = known("gpu.compute_capability", "9.0", "x")
+TORCH = known("torch.version", "2.8.0", "x")
+
+
 def test_nothing_judged_is_nothing_established() -> None:
-    assert missing_facts(snapshot.of([]), [], frozenset()) != ()
+    assert ask([]) == ("gpu.compute_capability", "torch.version")
 
 
 def test_a_deciding_rule_that_holds_is_enough_where_nothing_is_required(make_rule: Any) -> None:
-    assert missing_facts(snapshot.of([]), [make_rule(decides=("sdpa",))], frozenset()) == ()
-    assert missing_facts(snapshot.of([]), [make_rule()], frozenset()) != ()
+    assert ask([], make_rule(decides=("sdpa",))) == ()
+    assert ask([], make_rule(decides=("vllm",))) == ()
+    assert ask([], make_rule()) != ()
 
 
 def test_each_required_component_must_be_decided(make_rule: Any) -> None:
-    stated = snapshot.of([known("gpu.compute_capability", "9.0", "x")])
-    held = [make_rule(decides=("sdpa",))]
-    needed = frozenset({"sdpa", "vllm"})
-    assert missing_facts(stated, held, needed) == ("vllm.version",)  # type: ignore[arg-type]
+    held = make_rule(decides=("sdpa",))
+    assert ask([GPU], held, required=("sdpa", "vllm")) == ("vllm.version",)
+
+
+def test_what_the_deciding_rule_lacked_is_named(make_rule: Any) -> None:
+    rule = make_rule(id="FD201", decides=("sdpa",))
+    assert ask([GPU, TORCH], rule, FD201="torch.arch_list") == ("torch.arch_list",)
 
 
 def test_a_core_fact_that_was_looked_for_in_vain_undoes_a_pass(make_rule: Any) -> None:
-    looked = snapshot.of([unknown("gpu.compute_capability", "NVML hangs", "NVML")])
-    held = [make_rule(decides=("sdpa",))]
-    assert missing_facts(looked, held, frozenset()) == ("gpu.compute_capability",)
+    looked = unknown("gpu.compute_capability", "NVML hangs", "NVML")
+    assert ask([looked], make_rule(decides=("sdpa",))) == ("gpu.compute_capability",)

@@ -105,6 +105,11 @@ def test_a_pipe_that_a_stranger_holds_is_let_go() -> None:
     assert (done.failure, done.stdout) == ("timeout", "said\n")
 
 
+def test_output_without_end_is_cut() -> None:
+    done = run(["cat", "/dev/zero"], timeout_s=PLENTY)
+    assert (done.failure, done.status, done.ok) == ("overflow", None, False)
+
+
 def test_an_endless_ignorer_of_signals_is_killed() -> None:
     done = run(["sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"], timeout_s=0.3)
     assert done.failure == "timeout"

@@ -112,6 +112,14 @@ def test_wsl_has_no_kernel_side(lay: Lay) -> None:
     assert facts["driver.uvm_loaded"].reason == "WSL has no nvidia kernel module"
 
 
+def test_other_systems_have_no_kernel_side(lay: Lay, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = host(lay, "nvidia", files={"/dev/nvidia0": "", "/proc/modules": "nvidia 1 0"})
+    monkeypatch.setattr(sys, "platform", "win32")
+    facts = read(root)
+    for path in ("uvm_loaded", "uvm_node", "device_nodes", "nodes_denied"):
+        assert facts[f"driver.{path}"].state == "absent"
+
+
 @given(st.text())
 def test_any_module_list_is_read(text: str) -> None:
     assert all(name and " " not in name for name in parse_modules(text) - {""})

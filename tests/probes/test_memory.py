@@ -56,6 +56,8 @@ def test_windows_leaves_it_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.delattr(os, name, raising=False)
     facts = read(tmp_path)
     assert [facts[path].state for path in PATHS] == ["unknown", "absent", "absent"]
+    (tmp_path / "dev/shm").mkdir(parents=True)
+    assert read(tmp_path)["os.shm_mib"].reason == "cannot be read: not on this system"
 
 
 @pytest.mark.parametrize(

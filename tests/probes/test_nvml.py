@@ -271,6 +271,20 @@ def test_a_library_in_the_loaders_cache_may_be_there(tmp_path: Path) -> None:
     assert may_exist({"LD_LIBRARY_PATH": "::"}, tmp_path)
 
 
+def test_a_folder_that_may_not_be_looked_at_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.stat
+
+    def stat(path: Path, **options: bool) -> os.stat_result:
+        if path.is_relative_to("/another"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, **options)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    assert not may_exist({"LD_LIBRARY_PATH": "/another/user"}, tmp_path)
+
+
 @pytest.mark.parametrize("node", ["dev/nvidiactl", "dev/dxg", "proc/driver/nvidia"])
 def test_a_device_node_is_worth_a_question(tmp_path: Path, node: str) -> None:
     (tmp_path / node).mkdir(parents=True)

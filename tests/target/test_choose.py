@@ -109,6 +109,33 @@ def test_what_is_not_there_is_said(
     assert "--python" in caught.value.hint
 
 
+def test_a_home_that_nobody_has_is_not_there() -> None:
+    with pytest.raises(TargetNotFoundError, match="there is no Python at ~no-such-user/python"):
+        choose_python("~no-such-user/python", {"PATH": ""})
+
+
+def test_what_may_not_be_looked_at_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_path: Path, **_: bool) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    python = make(tmp_path / "p/python3")
+    monkeypatch.setattr(Path, "stat", refuse)
+    environ = {"VIRTUAL_ENV": str(tmp_path / "v"), "PATH": str(tmp_path / "p")}
+    assert choose_python(None, environ).path == python
+    with pytest.raises(TargetNotFoundError, match="there is no Python at"):
+        choose_python(str(python), environ)
+
+
+def test_windows_comes_to_python3_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python, python3 = make(tmp_path / "python"), make(tmp_path / "python3")
+    assert choose_python(None, {"PATH": str(tmp_path)}).path == python3
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr("shutil.which", lambda name, path: f"{path}/{name}")
+    assert choose_python(None, {"PATH": str(tmp_path)}).path == python
+
+
 def test_home_is_expanded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Callable[[str], Path]
 ) -> None:

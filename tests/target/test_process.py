@@ -1,15 +1,25 @@
 from __future__ import annotations
 
+import errno
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from flashdoctor.target import process
 from flashdoctor.target.process import Ended, Limits, run_process
 
+ROOT = Path(__file__).resolve().parents[2]
 ENVIRON = {"PATH": "/usr/bin:/bin"}
-Script = Callable[[str], Path]
+FDS = Path("/proc/self/fd")
+Script = Callable[..., Path]
 
 
 def run(file: Path, *, stdin: bytes = b"", timeout_s: float = 20, **limits: float) -> Ended:
@@ -21,18 +31,41 @@ def run(file: Path, *, stdin: bytes = b"", timeout_s: float = 20, **limits: floa
 def is_alive(pid: int) -> bool:
     """Whether a process runs; a zombie that nobody reaps does not."""
     try:
+        if not FDS.exists():
+            os.kill(pid, 0)
+            return True
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:
         return False
     return state not in "ZX"
 
 
-def has_gone(note: Path) -> bool:
-    """Whether the process whose id stands in `note` goes within five seconds."""
-    pid, deadline = int(note.read_text(encoding="utf-8")), time.monotonic() + 5
-    while is_alive(pid) and time.monotonic() < deadline:
+def comes_true(question: Callable[[], bool]) -> bool:
+    """Whether something is so within ten seconds."""
+    deadline = time.monotonic() + 10
+    while not question() and time.monotonic() < deadline:
         time.sleep(0.01)
-    return not is_alive(pid)
+    return question()
+
+
+def read_pid(note: Path) -> int:
+    """Return the process id that a child writes to `note`."""
+    assert comes_true(lambda: note.exists() and note.read_text("utf-8").endswith("\n"))
+    return int(note.read_text("utf-8"))
+
+
+def has_gone(note: Path) -> bool:
+    """Whether the process whose id stands in `note` goes."""
+    pid = read_pid(note)
+    return comes_true(lambda: not is_alive(pid))
+
+
+def count_fds() -> int:
+    """Return how many file descriptors this process has open."""
+    if not FDS.exists():
+        pytest.skip("no /proc")
+    gc.collect()
+    return len(list(FDS.iterdir()))
 
 
 def test_gives_output_and_status(script: Script) -> None:
@@ -106,13 +139,158 @@ def test_a_program_that_cannot_be_started_raises(tmp_path: Path) -> None:
         run(tmp_path / "gone")
 
 
-def test_no_file_descriptor_is_left_open(script: Script) -> None:
-    folder = Path("/proc/self/fd")
-    if not folder.exists():
-        pytest.skip("no /proc")
-    run(script("echo x"))
-    before = len(list(folder.iterdir()))
+def test_an_end_is_noticed_at_once(script: Script) -> None:
+    for text in ("exit 0", "exec >&- 2>&-; exit 0"):
+        child = script(text)
+        assert min(run(child).seconds for _ in range(20)) < 0.03
+
+
+def test_nothing_is_left_open_or_running(script: Script) -> None:
+    hang, fine = script("sleep 300", "hang"), script("echo x", "fine")
+    stranger = script("setsid sleep 1 & echo x", "stranger")
+    run(fine)
+    fds, threads = count_fds(), threading.active_count()
     for _ in range(3):
-        run(script("sleep 300"), timeout_s=0.05)
-        run(script("echo x"))
-    assert len(list(folder.iterdir())) == before
+        run(hang, timeout_s=0.05, stdin=b"x" * 1_000_000)
+        run(fine, stdin=b"x" * 1_000_000)
+        run(stranger)
+        with pytest.raises(FileNotFoundError):
+            run(fine.with_name("gone"))
+    assert count_fds() == fds
+    assert comes_true(lambda: threading.active_count() == threads)
+    assert not process._running
+
+
+def test_without_threads_to_spare_nothing_is_run(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "pid"
+    start, started = threading.Thread.start, []
+
+    def refuse_the_third(thread: threading.Thread) -> None:
+        started.append(thread)
+        if len(started) == 3:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    fds = count_fds()
+    monkeypatch.setattr(threading.Thread, "start", refuse_the_third)
+    with pytest.raises(OSError, match="can't start new thread") as caught:
+        run(script(f"echo $$ > {note}; sleep 300"), stdin=b"x")
+    assert caught.value.errno == errno.EAGAIN
+    assert count_fds() == fds
+    assert not note.exists() or has_gone(note)
+
+
+def test_a_child_that_cannot_be_killed_is_left_behind(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, threads = tmp_path / "pid", threading.active_count()
+    fds = count_fds()
+    monkeypatch.setattr(process, "_kill_group", lambda _child: None)  # as inside a driver
+    monkeypatch.setattr(process, "_REAP_S", 0.2)
+    ended = run(script(f"echo $$ > {note}; exec sleep 300"), timeout_s=0.2)
+    assert (ended.reason, ended.status, ended.seconds < 3) == ("timeout", None, True)
+    assert count_fds() == fds
+    os.kill(read_pid(note), signal.SIGKILL)  # now it comes back
+    assert comes_true(lambda: threading.active_count() == threads)
+    with pytest.raises(ChildProcessError):  # the thread that waited has reaped it
+        os.waitpid(read_pid(note), os.WNOHANG)
+
+
+INTERRUPTED = """
+import os, sys, threading
+from flashdoctor.target.process import Limits, run_process
+def work():
+    run_process([sys.argv[1]], environ=dict(os.environ), limits=Limits(timeout_s=60))
+if sys.argv[2] == "beside":
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join()
+work()
+"""
+
+
+@pytest.mark.parametrize("place", ["here", "beside"])
+def test_an_interrupt_kills_what_runs(script: Script, tmp_path: Path, place: str) -> None:
+    note = tmp_path / "pid"
+    hang = script(f"sleep 300 & echo $! > {note}; wait")
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(hang), place],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as ours:
+        read_pid(note)
+        ours.send_signal(signal.SIGINT)
+        said = ours.communicate(timeout=20)[1]
+    assert said.endswith("KeyboardInterrupt\n")
+    assert "Warning" not in said
+    assert has_gone(note)
+
+
+IGNORED = """
+import signal
+from flashdoctor.target.process import Limits, run_process
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print(run_process(["/bin/echo", "x"], limits=Limits(timeout_s=60)).stdout)
+"""
+
+
+def test_a_kernel_that_reaps_by_itself_is_no_problem() -> None:
+    args = [sys.executable, "-c", IGNORED]
+    done = subprocess.run(args, cwd=ROOT, capture_output=True, check=False, timeout=60)
+    assert (done.stdout.strip(), done.stderr) == (b"b'x\\n'", b"")
+
+
+def test_a_system_without_waitid(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "waitid", raising=False)
+    note = tmp_path / "pid"
+    ended = run(script(f"sleep 300 & echo $! > {note}; cat; exit 3", "ends"), stdin=b"in")
+    assert (ended.reason, ended.status, ended.stdout) == ("ended", 3, b"in")
+    assert has_gone(note)
+    hang = script(f"sleep 300 & echo $! > {note}; wait", "hangs")
+    assert (run(hang, timeout_s=0.5).reason, has_gone(note)) == ("timeout", True)
+
+
+@pytest.fixture
+def as_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Take away what Windows lacks; returns the folder with its taskkill."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(process, "_HAS_POLL", False)
+    for name in ("killpg", "waitid"):
+        monkeypatch.delattr(os, name, raising=False)
+    monkeypatch.setenv("SYSTEMROOT", str(tmp_path))
+    tools = tmp_path / "System32"
+    tools.mkdir()
+    return tools
+
+
+def test_windows_ends(script: Script, as_windows: Path) -> None:
+    ended = run(script("cat; echo oops >&2; exit 7"), stdin=b"x" * 300_000)
+    assert (ended.reason, ended.status, ended.stderr) == ("ended", 7, b"oops\n")
+    assert ended.stdout == b"x" * 300_000
+    assert not list(as_windows.iterdir())
+
+
+def test_windows_kills_the_whole_tree_by_its_own_tool(script: Script, as_windows: Path) -> None:
+    tool = as_windows / "taskkill.exe"
+    tool.write_text(f'#!/bin/sh\necho "$*" > {as_windows}/asked\nkill -9 $4\n', encoding="utf-8")
+    tool.chmod(0o755)
+    note = as_windows / "pid"
+    ended = run(script(f"echo $$ > {note}; exec sleep 300"), timeout_s=0.5)
+    assert (ended.reason, ended.status, ended.seconds < 3) == ("timeout", None, True)
+    assert (as_windows / "asked").read_text("utf-8") == f"/F /T /PID {read_pid(note)}\n"
+    assert has_gone(note)
+
+
+def test_windows_needs_no_tool_to_kill_a_child(script: Script, as_windows: Path) -> None:
+    note, fds, threads = as_windows / "pid", count_fds(), threading.active_count()
+    # What it started lives on and holds the pipes: two threads wait for that, we do not.
+    ended = run(script(f"sleep 2 & echo $$ > {note}; exec sleep 300"), timeout_s=0.3)
+    assert (ended.reason, ended.status, ended.seconds < 1.9) == ("timeout", None, True)
+    assert has_gone(note)
+    assert comes_true(lambda: threading.active_count() == threads)
+    assert count_fds() == fds

@@ -253,3 +253,4 @@ def test_a_status_reads_as_a_sentence_goes_on() -> None:
     assert describe_status(-9) == "was ended by SIGKILL"
     assert describe_status(-200) == "was ended by signal 200"
     assert describe_status(1) == "ended with status 1"
+    assert describe_status(0xC0000005) == "ended with status 0xC0000005"
