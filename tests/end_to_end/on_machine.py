@@ -1,0 +1,70 @@
+"""Run flashdoctor's command line as if on another machine, or with less patience.
+
+    python on_machine.py '{"root": "/tmp/root", "silence_s": 2}' check --format json
+
+Settings, all optional: `root`, a folder in place of `/` for the GPU and host probes; `collect_s` and
+`silence_s`, limits for the target's report and for a step of its live import; `system`, win32 or
+darwin, whose Python lacks parts of the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+LACKS: dict[str, dict[str, str]] = {
+    "win32": {
+        "modules": "fcntl grp pty pwd resource termios",
+        "os": "confstr fork geteuid getuid killpg mkfifo P_PID sched_getaffinity setsid statvfs"
+        " sysconf uname waitid WEXITED WNOWAIT",
+        "signal": "SIGKILL",
+    },
+    "darwin": {"modules": "", "os": "sched_getaffinity waitid", "signal": ""},
+}
+
+
+def pretend(system: str) -> None:
+    """Take away what the Python of another system does not have."""
+    lacks = LACKS[system]
+    for name in lacks["modules"].split():
+        sys.modules[name] = None  # type: ignore[assignment]  # what makes its import fail
+    for module in (os, signal):
+        for name in lacks[module.__name__].split():
+            delattr(module, name)
+    sys.platform = system
+
+
+def change_probes(settings: dict[str, Any]) -> None:
+    """Give the probes the root and the limits of the settings."""
+    from flashdoctor.probes import machine  # noqa: PLC0415 - as the system that is pretended
+
+    options: dict[str, dict[str, Any]] = {}
+    if "root" in settings:
+        root = Path(settings["root"])
+        options |= {"read_gpu": {"root": root}, "read_host": {"root": root}}
+    if "collect_s" in settings:
+        options["collect_facts"] = {"timeout_s": settings["collect_s"]}
+    if "silence_s" in settings:
+        options["run_live"] = {"silence_s": settings["silence_s"]}
+    for name, changed in options.items():
+        setattr(machine, name, partial(getattr(machine, name), **changed))
+
+
+def main() -> None:
+    """Run the command line that follows the settings."""
+    settings = json.loads(sys.argv.pop(1))
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+    if "system" in settings:
+        pretend(settings["system"])
+    change_probes(settings)
+    runpy.run_module("flashdoctor", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
