@@ -1,8 +1,6 @@
 """`python -m flashdoctor`."""
 
-import sys
-
-from flashdoctor.cli.main import main
+from flashdoctor.cli.main import console
 
 if __name__ == "__main__":
-    sys.exit(main())
+    console()

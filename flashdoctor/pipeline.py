@@ -1,4 +1,8 @@
-"""The use cases, wired: collect or read facts, judge them, hand back a report."""
+"""The use cases, wired: collect or read facts, judge them, hand back a report.
+
+The engine is imported where it is used: `collect` starts the target's interpreter first, and the
+rest is imported while that is at work.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,17 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from flashdoctor import __version__
-from flashdoctor.data.rules import load_rules
-from flashdoctor.data.tables import Tables, load_tables
-from flashdoctor.engine import ranking, runner, verdict
-from flashdoctor.engine.assume import read_assumptions
-from flashdoctor.engine.derive import derive
-from flashdoctor.engine.view import View
 from flashdoctor.errors import InputError, UsageError
 from flashdoctor.model import snapshot as snapshots
-from flashdoctor.model.finding import Report
-from flashdoctor.model.redaction import redact_snapshot
-from flashdoctor.model.rule import Component, Rule
 from flashdoctor.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from flashdoctor.data.tables import Tables
+    from flashdoctor.engine.verdict import FailOn
+    from flashdoctor.model.finding import Report
+    from flashdoctor.model.rule import Component, Rule
 
 Smoke: TypeAlias = Literal["auto", "on", "off"]
 
@@ -32,24 +32,42 @@ MAX_SNAPSHOT_BYTES = 16 * 1024 * 1024
 
 def tables() -> Tables:
     """Return the matrices."""
+    from flashdoctor.data.tables import load_tables
+
     return load_tables()
 
 
 def rules() -> tuple[Rule, ...]:
     """Return every rule, in id order."""
+    from flashdoctor.data.rules import load_rules
+
     return tables().derived("rules", load_rules)
 
 
 def assume(items: Iterable[str]) -> Snapshot:
     """Return a snapshot of nothing but the assumed facts."""
+    from flashdoctor.engine.assume import read_assumptions
+
     return read_assumptions(items)
 
 
 def collect(python: str | None, smoke: Smoke) -> Snapshot:
     """Look at this machine and the target Python; redacted. Takes a few seconds at most."""
-    from flashdoctor.probes.machine import read_machine  # noqa: PLC0415 - only real checks probe
+    from flashdoctor.probes.machine import read_machine
 
-    return redact_snapshot(read_machine(python, smoke, os.environ, meanwhile=rules))
+    return _redacted(read_machine(python, smoke, os.environ, meanwhile=_warm_up))
+
+
+def _warm_up() -> None:
+    from flashdoctor.engine.runner import load_checks
+
+    load_checks(rules())
+
+
+def _redacted(snapshot: Snapshot) -> Snapshot:
+    from flashdoctor.model.redaction import redact_snapshot
+
+    return redact_snapshot(snapshot)
 
 
 def load_snapshot(source: str) -> Snapshot:
@@ -64,7 +82,7 @@ def load_snapshot(source: str) -> Snapshot:
         raise InputError(
             f"{source} is not JSON: {error}", hint="make one with `flashdoctor snapshot`"
         ) from None
-    return redact_snapshot(snapshots.from_json(_snapshot_part(body)))
+    return _redacted(snapshots.from_json(_snapshot_part(body)))
 
 
 def _snapshot_part(body: Any) -> Any:
@@ -117,12 +135,18 @@ def judge_snapshot(
     required: Iterable[Component] = (),
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
-    fail_on: verdict.FailOn = "error",
+    fail_on: FailOn = "error",
 ) -> Report:
     """Judge a snapshot. The same snapshot and options always give the same report.
 
     `select` and `ignore` hold rule ids, names or id prefixes that the caller has checked.
     """
+    from flashdoctor import __version__
+    from flashdoctor.engine import ranking, runner, verdict
+    from flashdoctor.engine.derive import derive
+    from flashdoctor.engine.view import View
+    from flashdoctor.model.finding import Report
+
     loaded = tables()
     chosen = [rule for rule in rules() if _is_chosen(rule, select, ignore)]
     needed = frozenset(required)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flashdoctor.cli import options
-from flashdoctor.cli.options import did_you_mean, one_of
+from flashdoctor.cli.options import did_you_mean
 from flashdoctor.cli.output import Outcome, read_style
 from flashdoctor.cli.parsing import Command, new_app
 from flashdoctor.errors import UsageError
 
 if TYPE_CHECKING:
+    from flashdoctor.data.show import Found
+    from flashdoctor.data.tables import Tables
     from flashdoctor.render.matrix_text import Section
 
 SCHEMA = "flashdoctor/matrix/v1"
@@ -37,7 +38,7 @@ def matrix() -> None:
     """Show the compatibility tables."""
 
 
-@app.command("show", cls=Command)
+@app.command("show", cls=Command, context_settings={"ignore_unknown_options": True})
 def show(
     name: Name,
     key: Key = None,
@@ -51,56 +52,43 @@ def show(
     from flashdoctor import pipeline
 
     tables = pipeline.tables()
-    names = [path.removeprefix("compat/") for path in tables.group("compat")]
-    sections = _sections(one_of("matrix show", name, names), tables.compat(name))
-    shown = sections if key is None else _matching(sections, key, name)
+    sections = _sections(_rows(tables, name, key))
     if output_format == "json":
-        return Outcome(text=_json(name, tables.date, shown), output=output)
+        return Outcome(text=_json(name, tables.date, sections), output=output)
     from flashdoctor.render.matrix_text import overview_text, rows_text
 
     write = overview_text if key is None else rows_text
-    return Outcome(text=write(shown, read_style(output)), output=output)
+    return Outcome(text=write(sections, read_style(output)), output=output)
 
 
-def _sections(name: str, table: Mapping[str, Any]) -> list[Section]:
-    from flashdoctor.data.compat import COMPAT_SHAPES
-    from flashdoctor.render.matrix_text import Section
+def _rows(tables: Tables, name: str, key: str | None) -> list[Found]:
+    from flashdoctor.data.show import find_rows
 
-    shapes = COMPAT_SHAPES[name].sections
-    return [
-        Section(name=part, rows=tuple(rows), keys=shapes[part].key if part in shapes else ())
-        for part, rows in table.items()
-        if isinstance(rows, list)
-    ]
-
-
-def _matching(sections: list[Section], key: str, name: str) -> list[Section]:
-    """Return the rows that `key` names: exactly if there are any, else by how their keys begin."""
-    from flashdoctor.render.matrix_text import Section
-
-    wanted = key.lower()
-    for fits in (str.__eq__, str.startswith, str.__contains__):
-        found = [
-            Section(name=part.name, keys=part.keys, rows=rows)
-            for part in sections
-            if (rows := tuple(row for row in part.rows if _any(fits, _keys(row, part), wanted)))
-        ]
-        if found:
-            return found
-    words = [word for part in sections for row in part.rows for word in _keys(row, part)]
+    found = find_rows(tables, name, key)
+    if found:
+        return found
+    if key is None:
+        raise UsageError(f"{name} holds no rows")
+    words = [word for row in find_rows(tables, name) for word in row.names()]
     raise UsageError(
         f"no row of {name} is called {key!r}{did_you_mean(key, words)}",
         hint=f"flashdoctor matrix show {name}",
     )
 
 
-def _any(fits: Any, words: list[str], wanted: str) -> bool:
-    return any(fits(word, wanted) for word in words)
+def _sections(found: list[Found]) -> list[Section]:
+    """Return the rows by their section, with the table before it where there are several."""
+    from flashdoctor.render.matrix_text import Section
 
-
-def _keys(row: Mapping[str, Any], section: Section) -> list[str]:
-    words = [str(row[key]) for key in section.keys if key in row]
-    return [word.lower() for word in (*words, *map(str, row.get("aliases", ())))]
+    several = len({row.table for row in found}) > 1
+    parts: dict[str, list[Found]] = {}
+    for row in found:
+        label = f"{row.table} {row.section}" if several else row.section
+        parts.setdefault(label, []).append(row)
+    return [
+        Section(name=label, rows=tuple(row.row for row in rows), keys=rows[0].columns)
+        for label, rows in parts.items()
+    ]
 
 
 def _json(name: str, date: str, sections: list[Section]) -> str:

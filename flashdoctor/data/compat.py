@@ -1,48 +1,14 @@
-"""The shapes of the tables in matrices/compat.
-
-Every row says where it was read (`source`) and when (`checked`). `unverified` marks a row that
-nobody read again, `unverified_fields` single values; `conflict` says what another source states
-and which of the two wins.
-"""
+"""The shapes of the tables in matrices/compat: every row says where it was read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flashdoctor.data.provenance import FACTS, META, sourced
 from flashdoctor.data.shape import Field, Section, Shape, may, need
-from flashdoctor.model.rule import SEVERITIES
-
-_PROVENANCE = {
-    "source": need("text"),
-    "checked": need("date"),
-    "note": may("text"),
-    "conflict": may("text"),
-    "unverified": may("bool"),
-    "unverified_fields": may("text", many=True),
-}
-
-
-def _rows(fields: Mapping[str, Field], *unique: str | tuple[str, ...]) -> Section:
-    keys = tuple((key,) if isinstance(key, str) else key for key in unique)
-    return Section({**fields, **_PROVENANCE}, unique=keys)
-
-
-_META = Section(
-    {"method": need("text"), "rules": may("text", many=True), "checked": need("date")},
-    single=True,
-)
-_FACTS = _rows(
-    {
-        "id": need("label"),
-        "text": need("text"),
-        "severity": may("text", *SEVERITIES),
-        "detect": may("text"),
-    },
-    "id",
-)
 
 _DRIVER_CUDA = {
-    "minor_compat": _rows(
+    "minor_compat": sourced(
         {
             "cuda_major": need("int"),
             "min_linux": need("version"),
@@ -52,7 +18,7 @@ _DRIVER_CUDA = {
         },
         "cuda_major",
     ),
-    "toolkit": _rows(
+    "toolkit": sourced(
         {
             "release": need("text"),
             "version": need("version"),
@@ -64,7 +30,7 @@ _DRIVER_CUDA = {
         "version",
         "release",
     ),
-    "driver_branch": _rows(
+    "driver_branch": sourced(
         {
             "branch": need("int"),
             "nvidia_smi_cuda_version": need("version"),
@@ -73,12 +39,12 @@ _DRIVER_CUDA = {
         },
         "branch",
     ),
-    "fact": _FACTS,
+    "fact": FACTS,
 }
 
 _ABI = ("cxx11", "pre-cxx11")
 _TORCH = {
-    "release": _rows(
+    "release": sourced(
         {
             "version": need("version"),
             "minor": need("version"),
@@ -106,13 +72,15 @@ _TORCH = {
         },
         "version",
     ),
-    "variant": _rows(
+    "variant": sourced(
         {
             "minor": need("version"),
             "cuda": need("version"),
             "tag": need("cuda tag"),
             "arch_list": may("capability", many=True),
             "ptx": may("capability"),
+            "aarch64_arch_list": may("capability", many=True),
+            "windows_arch_list": may("capability", many=True),
             "advertised": need("bool"),
             "min_driver_linux": need("version"),
             "cxx11_abi": need("text", *_ABI),
@@ -120,14 +88,14 @@ _TORCH = {
         ("minor", "cuda"),
         ("minor", "tag"),
     ),
-    "fact": _FACTS,
+    "fact": FACTS,
 }
 
 _EXCLUDED = Section(
     {"torch": may("version"), "python": may("version"), "cuda": may("version")}, single=True
 )
 _FLASH_ATTN = {
-    "release": _rows(
+    "release": sourced(
         {
             "version": need("version"),
             "date": need("day or month"),
@@ -152,7 +120,7 @@ _FLASH_ATTN = {
         },
         "version",
     ),
-    "actual_assets": _rows(
+    "actual_assets": sourced(
         {
             "version": need("version"),
             "torch_minors": need("version", many=True),
@@ -161,12 +129,12 @@ _FLASH_ATTN = {
         },
         "version",
     ),
-    "torch_minor": _rows(
+    "torch_minor": sourced(
         {"torch": need("version"), "official_wheels": need("text"), "must_compile": need("bool")},
         "torch",
     ),
-    "feature": _rows({"feature": need("text"), "since": need("version", "never")}, "feature"),
-    "limit": _rows(
+    "feature": sourced({"feature": need("text"), "since": need("version", "never")}, "feature"),
+    "limit": sourced(
         {
             "variant": need("label"),
             "package": may("text"),
@@ -195,11 +163,11 @@ _FLASH_ATTN = {
         },
         "variant",
     ),
-    "fact": _FACTS,
+    "fact": FACTS,
 }
 
 _VLLM = {
-    "release": _rows(
+    "release": sourced(
         {
             "version": need("version"),
             "minor": need("version"),
@@ -232,14 +200,14 @@ _VLLM = {
         "version",
         "minor",
     ),
-    "torch_range": _rows(
+    "torch_range": sourced(
         {"first": need("version"), "last": need("version"), "torch": need("version")}, "first"
     ),
-    "fact": _FACTS,
+    "fact": FACTS,
 }
 
 _TRANSFORMERS = {
-    "release": _rows(
+    "release": sourced(
         {
             "version": need("version"),
             "minor": need("version"),
@@ -259,7 +227,7 @@ _TRANSFORMERS = {
         "version",
         "minor",
     ),
-    "fact": _FACTS,
+    "fact": FACTS,
 }
 
 _RUN = Section(
@@ -276,7 +244,7 @@ _MIN_CAPABILITY = {
     "runs": Field("table", required=False, many=True, of=_RUN, filled=True),
 }
 _QUANTIZATION = {
-    "package": _rows(
+    "package": sourced(
         {
             "name": need("label"),
             "last": need("version"),
@@ -293,16 +261,16 @@ _QUANTIZATION = {
         },
         "name",
     ),
-    "vllm_method": _rows(
+    "vllm_method": sourced(
         {"method": need("text"), "in_0_33_0": need("bool"), **_MIN_CAPABILITY}, "method"
     ),
-    "vllm_scheme": _rows({"scheme": need("text"), **_MIN_CAPABILITY}, "scheme"),
-    "vllm_kernel": _rows({"kernel": need("text"), **_MIN_CAPABILITY}, "kernel"),
-    "fact": _FACTS,
+    "vllm_scheme": sourced({"scheme": need("text"), **_MIN_CAPABILITY}, "scheme"),
+    "vllm_kernel": sourced({"kernel": need("text"), **_MIN_CAPABILITY}, "kernel"),
+    "fact": FACTS,
 }
 
 _GPUS = {
-    "arch": _rows(
+    "arch": sourced(
         {
             "cc": need("capability"),
             "sm": need("target"),
@@ -321,7 +289,7 @@ _GPUS = {
         "cc",
         "sm",
     ),
-    "gpu": _rows(
+    "gpu": sourced(
         {
             "name": need("text"),
             "aliases": may("text", many=True),
@@ -350,20 +318,20 @@ _GPUS = {
     ),
 }
 
-_DISTRIBUTIONS = _rows(
+_DISTRIBUTIONS = sourced(
     {"name": need("text"), "release": need("version"), "glibc": need("version")},
     ("name", "release"),
 )
 
 COMPAT_SHAPES: Mapping[str, Shape] = {
-    "driver_cuda": Shape({"meta": _META, **_DRIVER_CUDA}),
-    "torch": Shape({"meta": _META, **_TORCH}),
-    "flash_attn": Shape({"meta": _META, **_FLASH_ATTN}),
-    "vllm": Shape({"meta": _META, **_VLLM}),
-    "transformers": Shape({"meta": _META, **_TRANSFORMERS}),
-    "quantization": Shape({"meta": _META, **_QUANTIZATION}),
-    "gpus": Shape({"meta": _META, **_GPUS}),
-    "wsl": Shape({"meta": _META, "fact": _FACTS}),
-    "distributions": Shape({"meta": _META, "distribution": _DISTRIBUTIONS}),
+    "driver_cuda": Shape({"meta": META, **_DRIVER_CUDA}),
+    "torch": Shape({"meta": META, **_TORCH}),
+    "flash_attn": Shape({"meta": META, **_FLASH_ATTN}),
+    "vllm": Shape({"meta": META, **_VLLM}),
+    "transformers": Shape({"meta": META, **_TRANSFORMERS}),
+    "quantization": Shape({"meta": META, **_QUANTIZATION}),
+    "gpus": Shape({"meta": META, **_GPUS}),
+    "wsl": Shape({"meta": META, "fact": FACTS}),
+    "distributions": Shape({"meta": META, "distribution": _DISTRIBUTIONS}),
 }
 """By file name without its ending."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flashdoctor.data.compat import COMPAT_SHAPES
+from flashdoctor.data.launch import LAUNCH_SHAPES
+from flashdoctor.data.provenance import META, sourced
 from flashdoctor.data.shape import Field, Section, Shape, may, need
 from flashdoctor.model.rule import BASES, COMPONENTS, LAYERS, SAFETIES, SEVERITIES
 
@@ -60,12 +62,26 @@ _RULE = Section(
     },
 )
 
+_CLAIM = sourced(
+    {
+        "id": need("label"),
+        "claim": need("text"),
+        "verdict": need("text", "true", "false", "partly", "outdated", "misleading"),
+        "truth": need("text"),
+        "package": may("label"),
+        "since": may("version"),
+    },
+    "id",
+)
+
 _META = Shape(values=Section({"schema": need("text", SCHEMA), "date": need("day")}, single=True))
 _RULES = Shape({"rule": _RULE})
 
 SHAPES: Mapping[str, Shape] = {
     "meta": _META,
+    "folklore": Shape({"meta": META, "claim": _CLAIM}),
     **{f"compat/{name}": shape for name, shape in COMPAT_SHAPES.items()},
+    **{f"launch/{name}": shape for name, shape in LAUNCH_SHAPES.items()},
 }
 """By table name, which is the path of its file inside matrices/ without the ending."""
 

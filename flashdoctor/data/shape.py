@@ -21,6 +21,7 @@ _DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _DAY_OR_MONTH = re.compile(f"{_DAY.pattern}|{_MONTH.pattern}")
 _TARGET = re.compile(r"(sm|compute)_\d{2,3}[af]?")
 _LABEL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _CUDA_TAG = re.compile(r"cu\d{2,3}")
 _PYTHON_TAG = re.compile(r"cp\d{2,3}t?")
 
@@ -33,6 +34,7 @@ _TEXTS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     ),
     "target": ("a target such as sm_90", _TARGET.fullmatch),
     "label": ("words of small letters joined by dashes", _LABEL.fullmatch),
+    "variable": ("a variable such as VLLM_USE_V1", _VARIABLE.fullmatch),
     "cuda tag": ("a CUDA tag such as cu126", _CUDA_TAG.fullmatch),
     "python tag": ("a Python tag such as cp310", _PYTHON_TAG.fullmatch),
     "month": ("a month such as 2026-11", _MONTH.fullmatch),
@@ -71,13 +73,15 @@ class Field:
 class Section:
     """A list of rows (or, where `single`, one table) with these keys.
 
-    `unique` lists the groups of keys that no two rows may share the values of.
+    `unique` lists the groups of keys that no two rows may share the values of, `inherits` the keys
+    that a row may leave to the table's [meta].
     """
 
     fields: Mapping[str, Field]
     unique: tuple[tuple[str, ...], ...] = ()
     single: bool = False
     required: bool = True
+    inherits: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -101,6 +105,12 @@ def need(kind: str, *words: str, many: bool = False) -> Field:
 def may(kind: str, *words: str, many: bool = False) -> Field:
     """Describe a value that may be left out."""
     return Field(kind, required=False, many=many, words=words)
+
+
+def whole_row(table: Mapping[str, Any], section: Section, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with what it inherits from the table's [meta]."""
+    meta = table.get("meta", {})
+    return {**row, **{key: meta[key] for key in section.inherits if key not in row}}
 
 
 def mistakes_in(table: Mapping[str, Any], shape: Shape) -> list[str]:
@@ -142,7 +152,7 @@ def row_mistakes(path: str, row: Any, section: Section) -> Iterator[str]:
         else:
             yield from _one(f"{start}{key}", value, spec)
     for key, spec in section.fields.items():
-        if spec.required and key not in row:
+        if spec.required and key not in row and key not in section.inherits:
             yield f"{start}{key}: missing"
     doubtful = row.get("unverified_fields")
     for key in doubtful if isinstance(doubtful, list) else ():

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from flashdoctor.engine.derive import is_index_wheel
+from flashdoctor.engine.torch_wheels import (
+    Row,
+    is_index_wheel,
+    is_nightly,
+    machine_of,
+    wheel_targets,
+)
 from flashdoctor.engine.view import MissingFactError, View
 from flashdoctor.model import versions
 from flashdoctor.model.versions import Capability
@@ -43,8 +49,9 @@ def torch_targets(view: View) -> tuple[list[str], str] | None:
 def cover_with_torch(view: View, on: Capability) -> tuple[Coverage | None, str]:
     """Say how the installed torch runs on a GPU, and which fact says so.
 
-    A CUDA variant whose targets nobody wrote down lies between two others of the same release:
-    where those agree, so does it. Skips the rule where they do not.
+    A build whose targets nobody wrote down lies between two others: a CUDA variant between those
+    of the next lower and the next higher CUDA, a nightly between the release before it and its
+    own. Where those two agree, so does it. Skips the rule where they do not.
     """
     stated = torch_targets(view)
     if stated:
@@ -57,33 +64,35 @@ def cover_with_torch(view: View, on: Capability) -> tuple[Coverage | None, str]:
     raise MissingFactError("torch.arch_list")
 
 
-def variant_targets(variant: Mapping[str, Any]) -> list[str]:
-    """Return the targets of a row of torch's variants, `sm_90` and `compute_120`."""
-    native = [f"sm_{text.replace('.', '')}" for text in variant.get("arch_list", ())]
-    return [*native, *(f"compute_{text.replace('.', '')}" for text in _ptx(variant))]
-
-
-def _ptx(variant: Mapping[str, Any]) -> Iterable[str]:
-    return (variant["ptx"],) if "ptx" in variant else ()
-
-
 def _neighbours(view: View, version: str, cuda: str) -> list[list[str]]:
-    """Return the targets of the next lower and next higher CUDA of the release; none at an end."""
-    if not is_index_wheel(version) or view.value("os.platform") == "linux_aarch64":
+    """Return the targets of the two builds between which this one lies; none at an end."""
+    rows: list[Row] = view.tables.compat("torch")["variant"]
+    if is_nightly(version):
+        pair = _releases_around(rows, version, cuda)
+    elif is_index_wheel(version):
+        pair = _variants_around(rows, version, cuda)
+    else:
         return []
-    rows = [
-        row
-        for row in view.tables.compat("torch")["variant"]
-        if row["minor"] == versions.minor(version) and "arch_list" in row
-    ]
-    below = [row for row in rows if _cuda(row["cuda"]) < _cuda(cuda)]
-    above = [row for row in rows if _cuda(row["cuda"]) > _cuda(cuda)]
-    if not below or not above:
-        return []
-    nearest = max(below, key=lambda row: _cuda(row["cuda"]))
-    following = min(above, key=lambda row: _cuda(row["cuda"]))
-    return [variant_targets(nearest), variant_targets(following)]
+    found = [wheel_targets(row, machine_of(view.snapshot)) for row in pair]
+    return found if len(found) > 1 and all(found) else []
 
 
-def _cuda(text: str) -> tuple[int, ...]:
+def _releases_around(rows: Iterable[Row], version: str, cuda: str) -> list[Row]:
+    """Return the variants with this CUDA in the nightly's release and in the one before it."""
+    own = versions.minor(version) or ""
+    built = [row for row in rows if row["cuda"] == cuda and _key(row["minor"]) <= _key(own)]
+    built.sort(key=lambda row: _key(row["minor"]))
+    return built[-2:] if built and built[-1]["minor"] == own else []
+
+
+def _variants_around(rows: Iterable[Row], version: str, cuda: str) -> list[Row]:
+    """Return the variants of the next lower and of the next higher CUDA of the same release."""
+    built = [row for row in rows if row["minor"] == versions.minor(version) and "arch_list" in row]
+    built.sort(key=lambda row: _key(row["cuda"]))
+    below = [row for row in built if _key(row["cuda"]) < _key(cuda)]
+    above = [row for row in built if _key(row["cuda"]) > _key(cuda)]
+    return [*below[-1:], *above[:1]]
+
+
+def _key(text: str) -> tuple[int, ...]:
     return versions.release(text) or ()

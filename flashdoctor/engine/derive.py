@@ -6,11 +6,17 @@ is taken for what the tables say; vendor and nightly builds (`2.8.0a0+...`) are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flashdoctor.data import lookup
 from flashdoctor.data.tables import Tables
+from flashdoctor.engine.torch_wheels import (
+    Machine,
+    is_index_wheel,
+    machine_of,
+    wheel_targets,
+)
 from flashdoctor.model import versions
 from flashdoctor.model.catalog import FACTS
 from flashdoctor.model.facts import Fact, absent, known, known_or_absent
@@ -86,6 +92,12 @@ def _gpu(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
                 yield known(f"gpu.{key}", row[key], source)
 
 
+def _live_gpu(snapshot: Snapshot, _tables: Tables) -> Iterator[Fact]:
+    fact = snapshot["live.capability"]
+    if fact.is_known:
+        yield known("gpu.compute_capability", fact.value, f"live.capability ({fact.source})")
+
+
 def _gpu_list(snapshot: Snapshot, _tables: Tables) -> Iterator[Fact]:
     fact = snapshot["gpu.compute_capability"]
     if fact.is_known:
@@ -147,18 +159,11 @@ def _default_build(snapshot: Snapshot, tables: Tables, version: str) -> Iterator
         yield known("torch.build", "cuda", source)
 
 
-def is_index_wheel(version: str) -> bool:
-    """Whether a torch version is one that the PyTorch project publishes: no vendor, no nightly."""
-    tag = versions.local_tag(version)
-    plain = versions.public(version).replace(".", "").isdigit()
-    return plain and (tag is None or tag == "cpu" or versions.cuda_of_tag(tag) is not None)
-
-
 def _torch_wheel(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
     version, cuda = snapshot.value("torch.version"), snapshot.value("torch.cuda")
     if version is None or cuda is None or not is_index_wheel(version):
         return
-    release = lookup.torch_minor_release(tables, version)
+    release = lookup.torch_release(tables, version) or lookup.torch_minor_release(tables, version)
     variant = lookup.torch_variant(tables, version, cuda)
     source = f"matrix torch {versions.minor(version)} cuda {cuda}"
     if release:
@@ -167,7 +172,10 @@ def _torch_wheel(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
         if "triton" in release:
             yield known("torch.triton_pin", release["triton"], source)
     yield from _torch_abi(snapshot, variant, source)
-    yield from _torch_archs(snapshot, release, variant, source)
+    machine = machine_of(snapshot)
+    targets = wheel_targets(variant, machine) if variant else []
+    if targets:
+        yield known("torch.arch_list", targets, f"{source}, {machine} wheel")
 
 
 def _glibc_floor(release: Any, variant: Any) -> str:
@@ -183,21 +191,6 @@ def _torch_abi(snapshot: Snapshot, variant: Any, source: str) -> Iterator[Fact]:
             yield known("torch.cxx11_abi", True, source + ", aarch64")
         return
     yield known("torch.cxx11_abi", variant["cxx11_abi"] == "cxx11", source)
-
-
-def _torch_archs(snapshot: Snapshot, release: Any, variant: Any, source: str) -> Iterator[Fact]:
-    arm = snapshot.value("os.platform") == "linux_aarch64"
-    if arm and release and "aarch64_arch_list" in release:
-        yield known("torch.arch_list", list(release["aarch64_arch_list"]), source + ", aarch64")
-    elif variant and "arch_list" in variant and not arm:
-        targets = [_target("sm", text) for text in variant["arch_list"]]
-        if "ptx" in variant:
-            targets.append(_target("compute", variant["ptx"]))
-        yield known("torch.arch_list", targets, source)
-
-
-def _target(prefix: str, text: str) -> str:
-    return f"{prefix}_{text.replace('.', '')}"
 
 
 def _cuda_floor(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
@@ -264,8 +257,14 @@ def _vllm(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
     yield known("vllm.bundled", [k for k in ("fa2", "fa3", "fa4") if row[f"bundled_{k}"]], source)
     if "flashinfer" in row:
         yield known("vllm.flashinfer_pin", row["flashinfer"], source)
-    if "sass_in_wheel" in row and tag is None:
+    if "sass_in_wheel" in row and tag is None and _is_wheel_of(row, machine_of(snapshot)):
         yield known("vllm.sass", list(row["sass_in_wheel"]), source)
+
+
+def _is_wheel_of(row: Mapping[str, Any], machine: Machine) -> bool:
+    """Whether the index has this vLLM for a machine; elsewhere it was built by somebody else."""
+    word = "aarch64" if machine == "aarch64" else "x86_64"
+    return any(tag.endswith(word) for tag in row["wheel_tags"])
 
 
 def _transformers(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
@@ -297,6 +296,7 @@ _STEPS: tuple[Callable[[Snapshot, Tables], Iterator[Fact]], ...] = (
     _system,
     _distribution,
     _gpu,
+    _live_gpu,
     _gpu_list,
     _driver,
     _python,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from flashdoctor.data import lookup
@@ -12,6 +13,19 @@ from flashdoctor.model import versions
 from flashdoctor.model.versions import Capability
 
 _ARCHITECTURE_FLOOR = "architecture floor"
+
+_COMPAT_BRANCHES: Mapping[str, frozenset[int]] = {
+    "12.0": frozenset({450, 470, 510, 515, 525}),
+    "12.2": frozenset({450, 470, 525}),
+    "12.4": frozenset({470, 525, 535}),
+    "12.6": frozenset({470, 535, 550}),
+    "12.8": frozenset({470, 535, 550, 560, 565}),
+    "12.9": frozenset({535, 550, 560, 565, 570}),
+    "13.0": frozenset({535, 550, 565, 570, 575}),
+    "13.1": frozenset({535, 550, 570, 575, 580}),
+}
+"""By the first CUDA that it holds for, in order: the driver branches below its own that images of
+it take with their compat libcuda (NVIDIA_REQUIRE_CUDA of nvidia/cuda 12.1.0 to 13.1.1)."""
 
 
 def branch_rows(tables: Tables) -> list[dict[str, Any]]:
@@ -46,7 +60,10 @@ def architecture_floor(tables: Tables, capability: Capability) -> int | None:
     if stated:
         return min(int(row["min_driver_branch"]) for row in stated)
     row = lookup.arch(tables, capability)
-    return first_branch_with(tables, row["first_cuda"]) if row and "first_cuda" in row else None
+    first = row.get("first_cuda") if row else None
+    oldest = branch_rows(tables)[0]["nvidia_smi_cuda_version"]
+    # What is older than the oldest branch in the tables was known to branches before it.
+    return first_branch_with(tables, first) if first and not is_below(first, oldest) else None
 
 
 def listed_floor(tables: Tables, capability: Capability) -> int | None:
@@ -88,12 +105,11 @@ def is_below(version: str, floor: str) -> bool:
 def takes_forward_compat(view: View, cuda: str) -> bool:
     """Whether NVIDIA supports a compat libcuda of this CUDA on this GPU and kernel driver.
 
-    Data-centre GPUs only, on long-term and production branches; what the CUDA images accept in
-    NVIDIA_REQUIRE_CUDA: 535 and later for CUDA 13, 450 and later for CUDA 12.
+    That is so on data-centre GPUs only, and on the branches that the CUDA images name.
     """
     if view.value("gpu.segment") != "datacenter":
         return False
-    branch = view.value("driver.branch")
-    row = lookup.driver_branch(view.tables, branch) if branch else None
-    lowest = {12: 450, 13: 535}.get(versions.major(cuda) or 0)
-    return bool(row and lowest and branch >= lowest and row.get("kind") in {"LTS", "PB"})
+    wanted = versions.order(cuda)
+    known = [text for text in _COMPAT_BRANCHES if versions.major(text) == versions.major(cuda)]
+    older = [text for text in known if wanted and (versions.order(text) or wanted) <= wanted]
+    return bool(older) and view.value("driver.branch") in _COMPAT_BRANCHES[older[-1]]

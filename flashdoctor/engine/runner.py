@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from flashdoctor.engine.advice import fill
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
@@ -56,9 +57,20 @@ def judge(rule: Rule, view: View) -> Result:
     return _finding(rule, judgement, view) if judgement.outcome == "fail" else None
 
 
+def load_checks(rules: Iterable[Rule]) -> None:
+    """Import the checks of these rules ahead of time, for callers that wait for something."""
+    for rule in rules:
+        if rule.check:
+            with suppress(Exception):  # it crashes again when it is judged, and is a finding then
+                _load(rule.check)
+
+
+def _load(name: str) -> Any:
+    return importlib.import_module(f"{CHECKS}.{name.replace('-', '_')}")
+
+
 def _ask_check(name: str, view: View) -> Judgement:
-    module = importlib.import_module(f"{CHECKS}.{name.replace('-', '_')}")
-    judgement: Judgement = module.judge(view)
+    judgement: Judgement = _load(name).judge(view)
     return judgement
 
 

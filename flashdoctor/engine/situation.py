@@ -37,6 +37,12 @@ def reports_gpu(view: View) -> bool | None:
     return False if "absent" in (count.state, view.get("gpu.name").state) else None
 
 
+def lacks_driver(view: View) -> bool:
+    """Whether somebody stated that there is no driver. NVML, where it was asked, knows better."""
+    asked = view.get("nvml.status").is_known or view.get("driver.module_loaded").is_known
+    return view.get("driver.version").state == "absent" and not asked
+
+
 def is_foreign(view: View) -> bool:
     """Whether the GPU bears the name of another maker."""
     return _FOREIGN_GPU.search(view.value("gpu.name", "")) is not None

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from flashdoctor.engine import drivers
-from flashdoctor.engine.coverage import cover, read_capability, variant_targets
+from flashdoctor.engine.coverage import cover, read_capability
+from flashdoctor.engine.torch_wheels import machine_of, wheel_targets
 from flashdoctor.engine.view import View
 from flashdoctor.model import versions
 from flashdoctor.model.versions import Capability
@@ -77,19 +78,17 @@ def _fits_system(view: View, row: Row) -> bool:
 
 def _variants(view: View, release: Row) -> Iterable[tuple[str, str, list[str]]]:
     """Yield tag, CUDA and targets of the release's published variants, its default first."""
-    if view.value("os.platform") == "linux_aarch64":
-        cuda = release["aarch64_default_cuda"]
-        if cuda != "none" and "aarch64_arch_list" in release:
-            yield f"cu{cuda.replace('.', '')}", cuda, list(release["aarch64_arch_list"])
-        return
     rows = [
         row
         for row in view.tables.compat("torch")["variant"]
-        if row["minor"] == release["minor"] and row["advertised"] and "arch_list" in row
+        if row["minor"] == release["minor"] and row["advertised"]
     ]
     default = release["default_variant"]
     rows.sort(key=lambda row: (row["tag"] == default, versions.release(row["cuda"])), reverse=True)
-    yield from ((row["tag"], row["cuda"], variant_targets(row)) for row in rows)
+    for row in rows:
+        targets = wheel_targets(row, machine_of(view.snapshot))
+        if targets:
+            yield row["tag"], row["cuda"], targets
 
 
 def _driver_runs(view: View, cuda: str) -> bool:

@@ -12,10 +12,10 @@ from typing import Any
 
 from flashdoctor.model.catalog import GPU_KEYS
 from flashdoctor.model.facts import Fact, absent, known, unknown
+from flashdoctor.probes.gpu_answer import Answer
 from flashdoctor.probes.gpu_evidence import NOWHERE, Evidence
 from flashdoctor.probes.gpu_nodes import read_gpu_nodes
 from flashdoctor.probes.kernel_module import module_facts, read_kernel_module
-from flashdoctor.probes.nvidia_smi import read_nvidia_smi
 from flashdoctor.probes.nvml import read_nvml
 from flashdoctor.probes.pci import DEVICES, read_nvidia_devices
 from flashdoctor.probes.visible_devices import Seen, mask
@@ -60,12 +60,18 @@ def gather(environ: Mapping[str, str], timeout_s: float, root: Path) -> Evidence
     left = max(deadline - time.monotonic(), timeout_s * (1 - _NVML_SHARE))
     return Evidence(
         nvml=nvml,
-        smi=None if nvml.useful else read_nvidia_smi(environ, left, root),
+        smi=None if nvml.useful else _ask_nvidia_smi(environ, left, root),
         bus=read_nvidia_devices(root),
         nodes=read_gpu_nodes(root),
         module=read_kernel_module(root),
         environ=environ,
     )
+
+
+def _ask_nvidia_smi(environ: Mapping[str, str], timeout_s: float, root: Path) -> Answer | None:
+    from flashdoctor.probes.nvidia_smi import read_nvidia_smi  # noqa: PLC0415 - seldom needed
+
+    return read_nvidia_smi(environ, timeout_s, root)
 
 
 def _nvml_facts(evidence: Evidence) -> Iterator[Fact]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Smoke: TypeAlias = Literal["auto", "on", "off"]
 T = TypeVar("T")
 
+_PATIENCE_S = 0.1  # Ctrl-C may not interrupt a longer wait, and never does on Windows
+
 
 def read_machine(
     python: str | None,
@@ -40,9 +42,9 @@ def read_machine(
     named = choose_python(python, environ) if python is not None else None
     target = _Beside(lambda: _read_target(named, environ))
     gpu = _Beside(lambda: _read_gpu(environ))
-    host = snapshots.of(_read_host(environ))
+    host = _Beside(lambda: _read_host(environ))
     meanwhile()
-    seen = snapshots.merge(snapshots.of(gpu.result()), host)
+    seen = snapshots.merge(snapshots.of(gpu.result()), snapshots.of(host.result()))
     collected, path = target.result()
     audited = snapshots.of(_audit(collected, environ))
     live = _read_live(smoke, seen, collected, path, environ)
@@ -60,20 +62,22 @@ def _read_target(
 
 
 def _read_gpu(environ: Mapping[str, str]) -> list[Fact]:
-    from flashdoctor.probes.gpu import read_gpu  # noqa: PLC0415 - see the module's own words
+    from flashdoctor.probes.gpu import read_gpu
 
     return read_gpu(environ)
 
 
 def _read_host(environ: Mapping[str, str]) -> list[Fact]:
-    from flashdoctor.probes.host import read_host  # noqa: PLC0415 - see the module's own words
+    from flashdoctor.probes.host import read_host
 
     return read_host(environ=environ)
 
 
 def _audit(collected: Collected, environ: Mapping[str, str]) -> list[Fact]:
-    from flashdoctor.probes.cache import default_folder  # noqa: PLC0415 - see above
-    from flashdoctor.probes.extension import audit  # noqa: PLC0415 - see above
+    if not any(collected.files.values()):
+        return []
+    from flashdoctor.probes.cache import default_folder
+    from flashdoctor.probes.extension import audit
 
     return audit(collected.files, default_folder(environ))
 
@@ -85,7 +89,7 @@ def _read_live(
     path: Path | None,
     environ: Mapping[str, str],
 ) -> Snapshot:
-    from flashdoctor.target.live import not_run, plan_imports, run_live  # noqa: PLC0415 - see above
+    from flashdoctor.target.live import not_run, plan_imports, run_live
 
     reason = _why_not_live(smoke, seen, collected)
     if reason or path is None:
@@ -123,7 +127,8 @@ class _Beside(Generic[T]):
             self._failure.append(error)
 
     def result(self) -> T:
-        self._thread.join()
+        while self._thread.is_alive():
+            self._thread.join(_PATIENCE_S)
         if self._failure:
             raise self._failure[0]
         return self._answer[0]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashdoctor.errors import TargetNotFoundError
+from flashdoctor.target.pyenv import behind_shim
 
 _INSIDE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 _HINT = "give an interpreter, the folder of a virtual environment or a name on PATH to --python"
@@ -108,4 +109,7 @@ def _on_path(name: str, environ: Mapping[str, str]) -> Path | None:
     import shutil  # noqa: PLC0415 - slow to load, and an active environment needs none of it
 
     found = shutil.which(name, path=environ.get("PATH", os.defpath))
-    return Path(found).absolute() if found else None
+    if found is None:
+        return None
+    program = Path(found).absolute()
+    return behind_shim(program, environ) or program

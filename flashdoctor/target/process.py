@@ -32,7 +32,6 @@ _SETTLE_S = 0.05  # an ended child's pipes close at once, unless somebody else h
 _DRAIN_S = 0.5  # for the pipes of a killed group
 _REAP_S = 2.0  # for a killed child: one that waits inside a driver does not die
 
-_HAS_POLL = hasattr(select, "poll")  # not on Windows
 _WRITE_BYTES = getattr(select, "PIPE_BUF", _CHUNK)  # what a pipe that is ready takes at once
 
 _running: set[subprocess.Popen[bytes]] = set()
@@ -106,7 +105,10 @@ def _group_options() -> dict[str, Any]:
 
 
 class _Conversation:
-    """One child: a thread for each of its pipes, which closes it, and one that awaits its end."""
+    """One child, and a thread for each of its pipes, which closes it.
+
+    The thread of standard output then awaits the child's end: as a rule that is the same moment.
+    """
 
     def __init__(self, child: subprocess.Popen[bytes], limits: Limits) -> None:
         self._child = child
@@ -116,7 +118,6 @@ class _Conversation:
         self._changed = threading.Condition()
         self._outputs_open = 2
         self._exited: float | None = None
-        self._left_behind = False
         self._let_go = False
         self._threads: list[threading.Thread] = []
         self._idle = [pipe for pipe in (child.stdin, child.stdout, child.stderr) if pipe]
@@ -126,7 +127,7 @@ class _Conversation:
         """Start the threads; OSError where the system has none left."""
         work = (
             (self._child.stdin, partial(self._send, memoryview(text))),
-            (self._child.stdout, partial(self._receive, self._keep_stdout)),
+            (self._child.stdout, self._hear_out),
             (self._child.stderr, partial(self._receive, self._keep_stderr)),
         )
         try:
@@ -136,9 +137,7 @@ class _Conversation:
                     thread.start()
                     self._idle.remove(pipe)
                     self._threads.append(thread)
-            threading.Thread(target=self._await_exit, daemon=True).start()
         except RuntimeError as error:
-            self._exited = time.monotonic()  # as far as anybody will tell
             raise OSError(errno.EAGAIN, str(error)) from error
 
     def listen(self) -> Reason:
@@ -153,7 +152,13 @@ class _Conversation:
                 if left_s <= 0:
                     return "timeout"
                 # In short steps: on Windows nothing interrupts a long one.
-                self._changed.wait(min(left_s, _TICK_S))
+                if not self._changed.wait(min(left_s, _TICK_S)):
+                    self._look()
+
+    def _look(self) -> None:
+        """Notice the end of a child whose output somebody else holds open."""
+        if self._exited is None and _has_ended(self._child):
+            self._exited = time.monotonic()
 
     def _is_over(self) -> bool:
         if self._exited is None:
@@ -171,23 +176,21 @@ class _Conversation:
         """Kill what is left of the group, take what its pipes still hold, let go of the rest."""
         _kill_group(self._child)
         _running.discard(self._child)
-        self._reap()
         with self._changed:
             self._changed.wait_for(lambda: not self._outputs_open, _DRAIN_S)
         self._let_go = True
+        self._reap()
         for thread in self._threads:
             thread.join(2 * _TICK_S)
         for pipe in self._idle:
             pipe.close()
 
     def _reap(self) -> None:
-        """Reap the child, or leave that to the thread that awaits its end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._exited is not None, _REAP_S)
-            self._left_behind = self._exited is None
-        if not self._left_behind:
-            with suppress(subprocess.TimeoutExpired):
-                self._child.wait(_REAP_S)
+        """Reap the child, or leave that to a thread of its own: what cannot die may yet end."""
+        try:
+            self._child.wait(_REAP_S)
+        except subprocess.TimeoutExpired:
+            threading.Thread(target=self._child.wait, daemon=True).start()
 
     def result(self, reason: Reason) -> Ended:
         return Ended(
@@ -198,14 +201,13 @@ class _Conversation:
             seconds=time.monotonic() - self._started,
         )
 
-    def _await_exit(self) -> None:
-        _wait_for_exit(self._child)
+    def _hear_out(self, pipe: IO[bytes]) -> None:
+        self._receive(self._keep_stdout, pipe)
+        if self._exited is None:
+            _wait_for_exit(self._child)
         with self._changed:
-            self._exited = time.monotonic()
+            self._exited = self._exited or time.monotonic()
             self._changed.notify_all()
-            left_behind = self._left_behind
-        if left_behind:
-            self._child.wait()
 
     def _send(self, text: memoryview, pipe: IO[bytes]) -> None:
         with suppress(OSError), pipe:  # the child may close its end
@@ -228,7 +230,7 @@ class _Conversation:
         Only Unix can wait so. Elsewhere the read itself waits, and the thread stays behind in it
         for as long as a stranger holds the pipe.
         """
-        if not _HAS_POLL:
+        if sys.platform == "win32":
             return not self._let_go
         poll = select.poll()
         poll.register(pipe, select.POLLOUT if for_writing else select.POLLIN)
@@ -257,6 +259,14 @@ def _wait_for_exit(child: subprocess.Popen[bytes]) -> None:
     except (AttributeError, OSError):
         # Windows, and macOS before Python 3.13; or SIGCHLD is ignored here and the kernel reaps.
         child.wait()
+
+
+def _has_ended(child: subprocess.Popen[bytes]) -> bool:
+    try:
+        options = os.WEXITED | os.WNOWAIT | os.WNOHANG
+        return os.waitid(os.P_PID, child.pid, options) is not None
+    except (AttributeError, OSError):  # as above
+        return child.poll() is not None
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:

@@ -33,7 +33,11 @@ DEVICES = "_ZN3c104cuda12device_countEv"
 EMPTY = "_ZN2at4_ops5empty4callEN3c108ArrayRefIlEE"
 LATER = "_ZNK3c106SymInt6sym_neERKS0_"
 
-PINS = ("nvidia-cuda-runtime-cu{major}", "nvidia-cudnn-cu{major}", "nvidia-nccl-cu{major}")
+PINS = {
+    "nvidia-cuda-runtime-cu{major}": "{major}.6.77",
+    "nvidia-cudnn-cu{major}": "9.10.2.21",
+    "nvidia-nccl-cu{major}": "2.27.5",
+}
 
 # What `import torch` and a small kernel need of torch; libraries are loaded as torch does.
 TORCH = """\
@@ -103,7 +107,9 @@ def code(exports: Sequence[str], wants: Sequence[str], module: str, targets: Seq
     lines = [f'void out{n}(void) __asm__("{name}"); void out{n}(void) {{}}'
              for n, name in enumerate(exports)]  # fmt: skip
     lines += [f'void in{n}(void) __asm__("{name}");' for n, name in enumerate(wants)]
-    lines.append(f"void (*const uses[])(void) = {{{', '.join(f'in{n}' for n in range(len(wants)))}}};")
+    lines.append(
+        f"void (*const uses[])(void) = {{{', '.join(f'in{n}' for n in range(len(wants)))}}};"
+    )
     if module:
         lines.append(MODULE.format(name=module))
     if targets:
@@ -141,7 +147,9 @@ class Libraries:
     def _compile(self, name: str, source: str, needs: Sequence[Path]) -> Path:
         path = self._folder / str(len(self._made)) / name
         path.parent.mkdir()
-        rpath = "-Wl,-rpath,$ORIGIN:$ORIGIN/../../nvidia/cuda_runtime/lib:$ORIGIN/../../nvidia/cu13/lib"
+        rpath = (
+            "-Wl,-rpath,$ORIGIN:$ORIGIN/../../nvidia/cuda_runtime/lib:$ORIGIN/../../nvidia/cu13/lib"
+        )
         command = ["gcc", "-x", "c", "-", "-shared", "-fPIC", f"-Wl,-soname,{name}", rpath,
                    "-Wl,--no-as-needed", "-x", "none", *map(str, needs), "-o", str(path)]  # fmt: skip
         subprocess.run(command, input=source, text=True, check=True, timeout=LONGEST_S)
@@ -222,18 +230,18 @@ class Target:
         local = version.partition("+cu")[2]
         cuda, major = f"{local[:-1]}.{local[-1]}", int(local[:-1])
         text = init or self._torch_text(capability, change or {})
-        pins = [pin.format(major=major) for pin in PINS]
+        pins = {k.format(major=major): v.format(major=major) for k, v in PINS.items()}
         self.install(
             "torch",
             version,
-            requires=[f"{pin}=={major}.1.2; platform_system == 'Linux'" for pin in pins],
+            requires=[f"{name}=={pin}; sys_platform == 'linux'" for name, pin in pins.items()],
             files={
                 "torch/__init__.py": text,
                 "torch/version.py": f"__version__ = '{version}'\ncuda = '{cuda}'\nhip = None\n",
             },
         )
-        for pin in pins:
-            self.install(pin, f"{major}.1.2")
+        for name, pin in pins.items():
+            self.install(name, pin)
         for path, file in self._libraries.of_torch(abi=abi, major=major).items():
             self.copy(path, file)
         return self
@@ -272,6 +280,29 @@ class Target:
         self.copy(f"flash_attn_2_cuda{SUFFIX}", self._extension(abi, wants, targets))
         return self
 
+    def vllm(
+        self,
+        version: str = "0.10.2",
+        torch: str = "2.8.0",
+        transformers: str = "4.57.1",
+        *,
+        wants: Sequence[str] = (DEVICES, EMPTY),
+        targets: Sequence[str] = ("sm_80", "sm_90", "sm_100", "sm_120"),
+    ) -> Target:
+        """Install vLLM with its FlashAttention copies, and a transformers beside it."""
+        self.install(
+            "vllm",
+            version,
+            requires=[f"torch=={torch}", "transformers>=4.55.2"],
+            files={"vllm/__init__.py": "raise SystemExit('vllm itself must not be imported')\n"},
+        )
+        for place, name in (("", "_C"), ("/vllm_flash_attn", "_vllm_fa2_C"),
+                            ("/vllm_flash_attn", "_vllm_fa3_C")):  # fmt: skip
+            file = self._libraries.get(f"{name}.abi3.so", wants=wants, targets=targets)
+            self.copy(f"vllm{place}/{file.name}", file)
+        self.install("transformers", transformers, files={"transformers/__init__.py": ""})
+        return self
+
     def _extension(self, abi: bool, wants: Sequence[str], targets: Sequence[str]) -> Path:
         own = self._libraries.of_torch(abi=True, major=12)
         needs = [own[f"torch/lib/{name}.so"] for name in ("libc10", "libtorch_cpu", "libc10_cuda")]
@@ -285,8 +316,14 @@ class Target:
 
 
 @pytest.fixture
-def target(tmp_path: Path, libraries: Libraries) -> Target:
-    return Target(tmp_path / "env", libraries)
+def make_target(tmp_path: Path, libraries: Libraries) -> Callable[[Path], Target]:
+    """Return a function that makes a target environment in a folder of that name."""
+    return lambda name: Target(tmp_path / name, libraries)
+
+
+@pytest.fixture
+def target(make_target: Callable[[Path], Target]) -> Target:
+    return make_target(Path("env"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,7 +435,6 @@ class Command:
             "HOME": str(self.home),
             "XDG_CACHE_HOME": str(folder / "cache"),
             "LC_ALL": "C.UTF-8",
-            "PYTHONWARNINGS": "error",
         }
 
     def run(
@@ -416,7 +452,7 @@ class Command:
         if changed:
             start, more = [str(LAUNCHER), json.dumps(changed)], {}
         return subprocess.run(
-            [sys.executable, *start, *args],
+            [sys.executable, "-W", "error", *start, *args],
             input=stdin,
             capture_output=True,
             encoding="utf-8",

@@ -14,7 +14,6 @@ import os
 import runpy
 import signal
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,9 @@ LACKS: dict[str, dict[str, str]] = {
 
 
 def pretend(system: str) -> None:
-    """Take away what the Python of another system does not have."""
+    """Take away what the Python of another system does not have; typer is not what is looked at."""
+    import typer  # noqa: F401, PLC0415 - it would look for modules that only Windows has
+
     lacks = LACKS[system]
     for name in lacks["modules"].split():
         sys.modules[name] = None  # type: ignore[assignment]  # what makes its import fail
@@ -40,20 +41,31 @@ def pretend(system: str) -> None:
     sys.platform = system
 
 
+def change_default(function: Any, **changes: Any) -> None:
+    """Give parameters of a function other defaults, wherever it has been imported to already."""
+    keywords = dict(function.__kwdefaults__ or {})
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    plain = dict(zip(names[::-1], (function.__defaults__ or ())[::-1], strict=False))
+    for name, value in changes.items():
+        (keywords if name in keywords else plain)[name] = value
+    function.__kwdefaults__ = keywords or None
+    function.__defaults__ = tuple(plain[name] for name in names if name in plain)
+
+
 def change_probes(settings: dict[str, Any]) -> None:
     """Give the probes the root and the limits of the settings."""
-    from flashdoctor.probes import machine  # noqa: PLC0415 - as the system that is pretended
+    from flashdoctor.probes.gpu import read_gpu  # noqa: PLC0415 - as the system that is pretended
+    from flashdoctor.probes.host import read_host  # noqa: PLC0415 - the same
+    from flashdoctor.target.collect import collect_facts  # noqa: PLC0415 - the same
+    from flashdoctor.target.live import run_live  # noqa: PLC0415 - the same
 
-    options: dict[str, dict[str, Any]] = {}
     if "root" in settings:
-        root = Path(settings["root"])
-        options |= {"read_gpu": {"root": root}, "read_host": {"root": root}}
+        for read in (read_gpu, read_host):
+            change_default(read, root=Path(settings["root"]))
     if "collect_s" in settings:
-        options["collect_facts"] = {"timeout_s": settings["collect_s"]}
+        change_default(collect_facts, timeout_s=settings["collect_s"])
     if "silence_s" in settings:
-        options["run_live"] = {"silence_s": settings["silence_s"]}
-    for name, changed in options.items():
-        setattr(machine, name, partial(getattr(machine, name), **changed))
+        change_default(run_live, silence_s=settings["silence_s"])
 
 
 def main() -> None:

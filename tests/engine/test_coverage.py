@@ -10,7 +10,6 @@ from flashdoctor.engine.coverage import (
     cover_with_torch,
     read_capability,
     torch_targets,
-    variant_targets,
 )
 from flashdoctor.engine.view import MissingFactError, View
 from flashdoctor.model.facts import known
@@ -58,19 +57,36 @@ def test_an_empty_list_of_a_live_import_says_nothing() -> None:
 
 
 def test_an_unlisted_variant_is_what_its_neighbours_agree_on() -> None:
-    seen = view(torch__version="2.10.0+cu129", torch__cuda="12.9")
+    seen = view(torch__version="2.7.1", torch__cuda="12.7")
     assert cover_with_torch(seen, Capability(9, 0)) == ("sass", "torch.cuda")
     with pytest.raises(MissingFactError):
-        cover_with_torch(seen, Capability(7, 0))  # in cu128, not in cu130
+        cover_with_torch(seen, Capability(7, 0))  # in cu126, not in cu128
 
 
-@pytest.mark.parametrize("version", ["2.10.0a0+git", "2.10.0.dev20260101+cu129"])
-def test_other_peoples_builds_have_no_neighbours(version: str) -> None:
+def test_a_nightly_is_what_the_releases_around_it_agree_on() -> None:
+    seen = view(torch__version="2.8.0.dev20250601+cu128", torch__cuda="12.8")
+    assert cover_with_torch(seen, Capability(8, 9)) == ("sass", "torch.cuda")
+    assert cover_with_torch(seen, Capability(6, 1)) == (None, "torch.cuda")
     with pytest.raises(MissingFactError):
-        cover_with_torch(view(torch__version=version, torch__cuda="12.9"), Capability(9, 0))
+        cover_with_torch(seen, Capability(7, 0))  # in 2.8, not in 2.7
 
 
-def test_a_row_lists_machine_code_and_ptx() -> None:
-    row = {"arch_list": ["9.0", "12.0"], "ptx": "12.0"}
-    assert variant_targets(row) == ["sm_90", "sm_120", "compute_120"]
-    assert variant_targets({}) == []
+@pytest.mark.parametrize(
+    ("version", "cuda"),
+    [
+        ("2.10.0a0+git", "12.9"),
+        ("2.7.0.dev20250226+cu128", "12.8"),  # 2.6 has no such variant
+        ("2.99.0.dev20300101+cu130", "13.0"),
+        ("2.8.0", "14.0"),
+    ],
+)
+def test_a_build_at_an_end_lies_between_nothing(version: str, cuda: str) -> None:
+    with pytest.raises(MissingFactError):
+        cover_with_torch(view(torch__version=version, torch__cuda=cuda), Capability(9, 0))
+
+
+def test_neighbours_are_those_of_the_same_machine() -> None:
+    facts = {"torch__version": "2.10.0.dev20251101+cu126", "torch__cuda": "12.6"}
+    arm = view(**facts, os__platform="linux_aarch64")
+    assert cover_with_torch(arm, Capability(7, 5)) == (None, "torch.cuda")
+    assert cover_with_torch(view(**facts), Capability(7, 5)) == ("sass", "torch.cuda")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from flashdoctor.probes.host import PROBES
+from flashdoctor.probes.machine import _Beside
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,10 +39,12 @@ print(json.dumps(read_machine(sys.executable, "on", os.environ).to_json()))
 
 
 def read_as(system: str, folder: Path) -> Mapping[str, Mapping[str, Any]]:
+    home = str(folder)  # the posixpath that stays behind would ask pwd for one
+    variables = {"HOME": home, "XDG_CACHE_HOME": home, "PYTHONWARNINGS": "error"}
     done = subprocess.run(
         [sys.executable, "-c", PRETEND, system],
         cwd=ROOT,
-        env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(folder), "PYTHONWARNINGS": "error"},
+        env={"PATH": "/usr/bin:/bin", **variables},
         capture_output=True,
         check=False,
         timeout=60,
@@ -61,3 +64,9 @@ def test_other_systems_are_looked_at_as_well(system: str, name: str, tmp_path: P
     assert facts["python.status"]["value"] == "ok"
     assert facts["driver.uvm_node"]["state"] == "absent"
     assert facts["live.status"]["value"] in {"ok", "not-run"}
+
+
+def test_what_runs_beside_answers_or_raises() -> None:
+    assert _Beside(lambda: 3).result() == 3
+    with pytest.raises(ZeroDivisionError):
+        _Beside(lambda: 1 // 0).result()

@@ -44,6 +44,24 @@ BROKEN = [
     ("compat/wsl.toml", "checked = 2026-11-30", 'checked = "x"', ["expected date, got text"]),
     ("compat/quantization.toml", 'min_capability = "7.5"', 'min_capability = "75"', ["9.0 or"]),
     ("compat/flash_attn.toml", "[[feature]]", "[[features]]", ["features: unknown key"]),
+    (
+        "launch/flags.toml",
+        "sampled = [",
+        "read = [",
+        ["meta.sampled: missing", "meta.read: unknown"],
+    ),
+    ("launch/flags.toml", 'kind = "store_true"', 'kind = "switch"', ["runs[0].kind: expected one"]),
+    ("launch/flags.toml", 'name = "quantization"', 'name = "dtype"', ["name 'dtype' is there"]),
+    ("launch/environment.toml", 'name = "CUDA_HOME"', 'name = "cuda"', ["a variable such as"]),
+    ("launch/environment.toml", "source = ", "from = ", ["meta.source: missing"]),
+    (
+        "launch/memory.toml",
+        'subtracts = ["weights"',
+        'subtracts = ["all"',
+        ["subtracts[0]: expected"],
+    ),
+    ("launch/attention.toml", 'capability = "other"', 'capability = "any"', ["or 10.x, 12.x, 9.x"]),
+    ("folklore.toml", 'verdict = "partly"', 'verdict = "maybe"', ["verdict: expected one of true"]),
 ]
 
 

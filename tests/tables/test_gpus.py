@@ -87,7 +87,7 @@ def test_a_name_of_several_gives_what_they_agree_on(
     "text",
     [
         "", " ", "RTX", "RTX 40", "RTX 6000", "RTX 4000", "RTX 5000", "6000", "NVIDIA", "Tesla",
-        "80GB", "Laptop GPU", "Ada Generation", "SXM4", "A100X", "GTX 1080 Ti", "Radeon RX 7900",
+        "80GB", "Laptop GPU", "Ada Generation", "SXM4", "A100Z", "GTX 1180 Ti", "Radeon RX 7900",
         "NVIDIA Graphics Device", "GRID T4-16Q", "RTX 4090 Ti", "MIG 1g.5gb", "RTX 9090",
     ],
 )  # fmt: skip

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashdoctor.data.schema import SHAPES
-from flashdoctor.data.shape import KINDS, Field, Section, Shape, may, mistakes_in, need
+from flashdoctor.data.shape import KINDS, Field, Section, Shape, may, mistakes_in, need, whole_row
 
 ROW = Section(
     {
@@ -25,6 +25,7 @@ ROW = Section(
     },
     unique=(("version",), ("minor", "cuda")),
 )
+INHERITING = Section({"name": need("variable"), "source": need("text")}, inherits=("source",))
 SHAPE = Shape({"release": ROW, "meta": Section({"method": need("text")}, single=True)})
 META = {"method": "read"}
 
@@ -91,6 +92,23 @@ def test_two_rows_of_one_name_are_a_mistake() -> None:
     ]
 
 
+def test_a_row_may_leave_to_meta_what_it_inherits() -> None:
+    shape = Shape({"meta": Section({"source": need("text")}, single=True), "row": INHERITING})
+    table = {"meta": {"source": "all"}, "row": [{"name": "A_1"}, {"name": "B", "source": "own"}]}
+    assert mistakes_in(table, shape) == []
+    rows = [whole_row(table, INHERITING, row) for row in table["row"]]
+    assert rows == [{"name": "A_1", "source": "all"}, {"name": "B", "source": "own"}]
+    assert table["row"][0] == {"name": "A_1"}
+    assert mistakes_in({"meta": {}, "row": [{"name": "a"}]}, shape) == [
+        "meta.source: missing",
+        "row[0].name: expected a variable such as VLLM_USE_V1, got 'a'",
+    ]
+    assert mistakes_in({"meta": {"source": "all"}, "row": [{"source": ""}]}, shape) == [
+        "row[0].source: expected a text that is not empty, got ''",
+        "row[0].name: missing",
+    ]
+
+
 def test_sections_are_checked_too() -> None:
     assert mistakes_in({"release": {}, "relaese": [], "meta": []}, SHAPE) == [
         "relaese: unknown key",
@@ -113,6 +131,8 @@ def test_every_shape_uses_known_kinds_and_known_unique_keys() -> None:
                 assert spec.of is None or spec.kind == "table", (name, key)
             for column in (key for group in section.unique for key in group):
                 assert section.fields[column].required, (name, column)
+            for key in section.inherits:
+                assert shape.sections["meta"].fields[key] == section.fields[key], (name, key)
 
 
 TOML = st.recursive(

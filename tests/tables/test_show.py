@@ -26,7 +26,9 @@ def test_every_table_is_listed_with_its_rows(tables: Tables) -> None:
 def test_a_table_is_found_by_its_short_or_long_name(tables: Tables) -> None:
     assert show.table_names(tables, "torch") == ("compat/torch",)
     assert show.table_names(tables, "compat/torch") == ("compat/torch",)
-    assert len(show.table_names(tables, "compat")) == 9
+    assert show.table_names(tables, "folklore") == ("folklore",)
+    for folder in ("compat", "launch"):
+        assert show.table_names(tables, folder) == tables.group(folder)
 
 
 def test_a_table_that_is_not_there_is_a_usage_error_with_a_hint(tables: Tables) -> None:
@@ -54,16 +56,68 @@ def test_a_table_that_is_not_there_is_a_usage_error_with_a_hint(tables: Tables) 
         ("quantization", "AWQ", [("vllm_method", "awq")]),
         ("quantization", "auto_gptq", [("package", "auto-gptq"), ("vllm_method", "auto_gptq")]),
         ("gpus", "rtx 4090", [("gpu", "NVIDIA GeForce RTX 4090")]),
-        ("gpus", "sm_87", [("arch", "8.7"), ("gpu", "Orin")]),
+        (
+            "gpus",
+            "sm_103",
+            [("arch", "10.3"), ("gpu", "NVIDIA B300 SXM6 AC"), ("gpu", "NVIDIA GB300")],
+        ),
         ("gpus", "12.1", [("arch", "12.1"), ("gpu", "NVIDIA GB10")]),
         ("wsl", "wsl1", [("fact", "wsl1")]),
         ("wsl", "nothing", []),
+        ("torch", "2.6.0", [("release", "2.6.0")]),
+        ("vllm", "0.10.2", [("release", "0.10.2"), ("torch_range", "0.10.0")]),
+        ("flags", "--enforce-eager", [("flag", "enforce-eager")]),
+        ("flags", "enforce_eager", [("flag", "enforce-eager")]),
+        ("launch/flags", "--Enforce-Eager=true", [("flag", "enforce-eager")]),
+        ("flags", "--no-enable-prefix-caching", [("flag", "enable-prefix-caching")]),
+        ("flags", "-tp", [("flag", "tensor-parallel-size")]),
+        ("flags", "-cc.mode=3", [("flag", "compilation-config")]),
+        ("flags", "-O", [("flag", "compilation-config"), ("flag", "optimization-level")]),
+        ("flags", "--kv-cache-memory", [("flag", "kv-cache-memory-bytes")]),
+        ("flags", "eager", [("flag", "enforce-eager")]),
+        ("flags", "abbreviations", [("syntax", "abbreviations")]),
+        ("flags", "--disable-cuda-graph", []),
+        ("flags", "--", []),
+        ("environment", "vllm_use_v1", [("variable", "VLLM_USE_V1")]),
+        ("environment", "SWAP", []),
+        ("attention", "FLASHINFER_VLLM_V1", [("renamed", "FLASHINFER_VLLM_V1")]),
+        ("memory", "gpu_memory_utilization", [("default", "gpu-memory-utilization")] * 2),
+        ("memory", "nvfp4", [("kv_dtype", "nvfp4")]),
+        ("folklore", "4090-84gb", [("claim", "4090-84gb")]),
+        ("folklore", "smem", [("claim", "a100-smem-168")]),
     ],
 )
 def test_rows_are_found_by_any_key_a_person_would_use(
     tables: Tables, table: str, key: str, rows: list[tuple[str, str]]
 ) -> None:
     assert shown(tables, table, key) == rows
+
+
+@pytest.mark.parametrize("table", ["flags", "environment", "memory", "attention"])
+def test_a_release_of_vllm_shows_the_rows_that_hold_for_it(tables: Tables, table: str) -> None:
+    rows = [found.row for found in show.find_rows(tables, table) if "last" in found.row]
+    old = [found.row for found in show.find_rows(tables, table, "0.8.5")]
+    assert 0 < len(old) < len(rows)
+    assert all(row["first"] != "0.33.0" for row in old)
+    assert old != [found.row for found in show.find_rows(tables, table, "0.33.0")]
+
+
+def test_every_row_of_a_launch_table_is_found_by_its_names(tables: Tables) -> None:
+    for wanted in ("flags", "environment", "folklore"):
+        for found in show.find_rows(tables, wanted):
+            for name in found.names():
+                assert found in show.find_rows(tables, wanted, name), name
+
+
+def test_rows_show_what_they_inherit(tables: Tables) -> None:
+    for wanted in ("flags", "environment", "memory", "attention", "folklore", "torch"):
+        for found in show.find_rows(tables, wanted):
+            assert found.row["source"], found
+            assert found.row["checked"] == "2026-11-30", found
+    [flag] = show.find_rows(tables, "flags", "--dtype")
+    meta = tables.table("launch/flags")["meta"]
+    assert flag.row["source"] == meta["source"]
+    assert all("source" not in row for row in tables.table("launch/flags")["flag"])
 
 
 def test_an_ambiguous_gpu_shows_every_candidate(tables: Tables) -> None:

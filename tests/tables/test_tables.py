@@ -14,12 +14,14 @@ from flashdoctor.errors import MatrixError
 COMPAT = (
     "driver_cuda", "torch", "flash_attn", "vllm", "transformers", "quantization", "gpus", "wsl",
 )  # fmt: skip
+LAUNCH = ("flags", "environment", "memory", "attention")
 
 
-def test_the_date_and_every_compat_table_are_there() -> None:
+def test_the_date_and_every_table_are_there() -> None:
     tables = load_tables()
     assert tables.date == "2026-11-30"
     assert {f"compat/{name}" for name in COMPAT} <= set(tables.names())
+    assert {"folklore", *(f"launch/{name}" for name in LAUNCH)} <= set(tables.names())
     assert tables.compat("torch")["release"][0]["checked"] == "2026-11-30"
     assert load_tables() is tables
 

@@ -17,7 +17,7 @@ MODULES = r"flash_attn|flash_attn_2_cuda"
 
 _NEW_ABI_ONLY = "2.7"  # from this torch on, no wheel of it has the old C++ ABI
 _BUILT_WITH_CU126 = "2.8.0"  # from this flash-attn on, its wheels for torch 2.6 took torch cu126
-_ON_UBUNTU_2204 = "2.8.0.post1"  # the first release that was built there
+_ON_UBUNTU_2204 = "2.8.0"  # the first release that was built there
 _GLIBC_OF_2204_BUILDS = "2.32"
 
 
@@ -96,7 +96,8 @@ def glibc_needed(row: Row) -> str | None:
     """Return the glibc that the official wheels of a release are known to ask for.
 
     Those that were built on Ubuntu 22.04 ask for GLIBC_2.32 (runs-on in each tag's workflow;
-    Dao-AILab/flash-attention issues 1708 and 1762). Of earlier ones only the ceiling is known.
+    Dao-AILab/flash-attention issues 1708 and 1762). The workflow of 2.8.0 still names 20.04, two
+    months after its runners had gone. Of earlier wheels only the ceiling is known.
     """
     if "wheel_glibc_needed" in row:
         return str(row["wheel_glibc_needed"])

@@ -13,9 +13,11 @@ def judge(view: View) -> Judgement:
     """Pass where a device node is there: then a GPU was given and something else is wrong."""
     if view.need("container.kind") is None:
         return passed("container.kind")
-    if situation.reports_gpu(view) or situation.proves_cuda(view) or _has_node(view):
+    bare = situation.lacks_driver(view)
+    if (not bare and situation.reports_gpu(view)) or situation.proves_cuda(view) or _has_node(view):
         return passed("container.kind", "gpu.count")
-    if situation.reports_gpu(view) is None and view.need("nvml.status") not in _SILENT:
+    unclear = not bare and situation.reports_gpu(view) is None
+    if unclear and view.need("nvml.status") not in _SILENT:
         return passed("nvml.status")
     return failed(
         "container.kind",

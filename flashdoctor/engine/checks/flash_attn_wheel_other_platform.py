@@ -10,6 +10,7 @@ _SEEN, _TAG, _OWN = (
     "flash_attn.wheel.platform",
     "os.platform",
 )
+_SYSTEM, _SYSTEMS = "os.system", {"Linux": "linux", "Windows": "win", "Darwin": "macosx"}
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
@@ -17,6 +18,9 @@ def judge(view: View) -> Judgement:
     """Compare the extension's ELF machine, else the wheel's platform tag, with this machine."""
     installed_version(view)
     path = _SEEN if view.get(_SEEN).is_known else _TAG
+    system = view.value(_SYSTEM)
+    if path == _TAG and system in _SYSTEMS and not view.get(_OWN).is_known:
+        return _compare_systems(view.need(_TAG) or "any", system)
     tag, own = view.need(path), view.need(_OWN)
     if tag is None or own is None:
         raise MissingFactError(path if tag is None else _OWN)
@@ -25,6 +29,14 @@ def judge(view: View) -> Judgement:
         return passed(path, _OWN)
     detail = f"flash-attn was built for {tag}, this machine is {own}."
     return failed(path, _OWN, "flash_attn.wheel.file", detail=detail)
+
+
+def _compare_systems(tag: str, system: str) -> Judgement:
+    """Compare the wheel's tag with the operating system, where the processor is not known."""
+    if tag == "any" or _system(tag) == _SYSTEMS[system]:
+        raise MissingFactError(_OWN)
+    detail = f"flash-attn was built for {tag}, this is {system}."
+    return failed(_TAG, _SYSTEM, "flash_attn.wheel.file", detail=detail)
 
 
 def _fits(tag: str, own: str) -> bool:

@@ -25,11 +25,25 @@ def judge(view: View) -> Judgement:
     own = view.need(_OWN)
     if own is None:
         raise MissingFactError(_OWN)
+    ready = _of_wheel_that_pip_takes(view)
+    if ready and not at_least(own, ready):
+        detail = f"The ready wheel of flash-attn {version} needs glibc {ready}, this system has "
+        detail += f"{own}; a build made here would not."
+        return failed(_WHEEL, _OWN, "os.distribution", detail=detail, severity="warning")
     needed, path = _needed(view, own)
     if at_least(own, needed):
         return passed(path, _OWN)
     detail = f"flash-attn {version} needs glibc {needed}, this system has {own}."
     return failed(path, _OWN, "os.distribution", detail=detail)
+
+
+def _of_wheel_that_pip_takes(view: View) -> str | None:
+    """Return what the wheel needs that setup.py fetches, where only the version was stated."""
+    seen = view.get(_SEEN).is_known or view.get("flash_attn.wheel.platform").is_known
+    row = release_row(view)
+    if seen or row is None or view.value("torch.minor") not in row["wheel_torch_minors"]:
+        return None
+    return glibc_needed(row)
 
 
 def _needed(view: View, own: str) -> tuple[str, str]:

@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashdoctor.engine import situation
-from flashdoctor.engine.coverage import cover_with_torch, read_capability, torch_targets
+from flashdoctor.engine.coverage import (
+    cover,
+    cover_with_torch,
+    read_capability,
+    torch_targets,
+)
 from flashdoctor.engine.torch_choice import advise_torch
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model import versions
 
 
 def judge(view: View) -> Judgement:
     """Pass only where a CUDA build of torch is known to serve a GPU: a pass decides `sdpa`."""
     devices = [device for device in view.devices() if read_capability(device)]
     if is_outside(view):
-        raise MissingFactError("live.kernel_ran")
+        return _judge_jetson(view, devices)
     if not devices:
         raise MissingFactError("gpu.compute_capability")
     if view.value("live.kernel_ran") is True:
@@ -25,13 +31,31 @@ def judge(view: View) -> Judgement:
     served, path = served_devices(view, devices)
     if served:
         return passed(path, "gpu.compute_capabilities")
-    first = devices[0]
+    return _fail(view, devices[0], path)
+
+
+def _judge_jetson(view: View, devices: list[Mapping[str, Any]]) -> Judgement:
+    """Fail on a Jetson where the wheel is known and holds nothing of its GPU's generation.
+
+    What it does hold proves nothing: whether sm_80 code runs on an Orin is reported both ways.
+    """
+    tagged = versions.cuda_of_tag(versions.local_tag(view.value("torch.version", "")) or "")
+    stated = torch_targets(view)
+    is_sure = stated and (tagged or not view.get(stated[1]).source.startswith("matrix"))
+    if devices and stated and is_sure and view.value("torch.build", "cuda") == "cuda":
+        seen = [read_capability(device) for device in devices]
+        if not any(cover(stated[0], on) for on in seen if on):
+            return _fail(view, devices[0], stated[1])
+    raise MissingFactError("live.kernel_ran")
+
+
+def _fail(view: View, device: Mapping[str, Any], path: str) -> Judgement:
     return failed(
         "gpu.name",
         "gpu.compute_capability",
         "torch.version",
         path,
-        detail=describe(view, first),
+        detail=describe(view, device),
         values=advise_torch(view),
     )
 

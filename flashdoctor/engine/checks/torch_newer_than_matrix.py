@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashdoctor.data import lookup
-from flashdoctor.engine.derive import is_index_wheel
+from flashdoctor.engine.torch_wheels import is_index_wheel
 from flashdoctor.engine.view import Judgement, View, failed, passed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flashdoctor.data import lookup
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.engine.when import OPERATORS
 from flashdoctor.model import versions
@@ -12,7 +11,7 @@ def judge(view: View) -> Judgement:
     """Judge CUDA builds on Linux: elsewhere torch requires no triton."""
     if view.need("torch.build") != "cuda" or view.value("os.system", "Linux") != "Linux":
         return passed("torch.build")
-    triton, pin = view.need("triton.version"), _pin(view)
+    triton, pin = view.need("triton.version"), view.value("torch.triton_pin")
     if triton is None:
         needed = pin is not None and view.value("os.platform") != "linux_aarch64"
         return _miss(view) if needed else passed("triton.version")
@@ -30,21 +29,12 @@ def judge(view: View) -> Judgement:
     )
 
 
-def _pin(view: View) -> str | None:
-    """Return the pin, that of the very release where the table's row was taken for it."""
-    fact = view.get("torch.triton_pin")
-    row = lookup.torch_release(view.tables, view.value("torch.version", ""))
-    if row and fact.source.startswith("matrix"):
-        return row.get("triton")
-    return fact.value if fact.is_known else None
-
-
 def _miss(view: View) -> Judgement:
     needs = view.requires("vllm") or view.get("vllm.version").is_known
     return failed(
         "triton.version",
         "torch.version",
         detail="triton is not installed.",
-        values={"advice.triton": _pin(view) or ""},
+        values={"advice.triton": view.value("torch.triton_pin", "")},
         severity="warning" if needs else "info",
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flashdoctor.data import lookup
 from flashdoctor.engine import situation
-from flashdoctor.engine.derive import is_index_wheel
 from flashdoctor.engine.torch_choice import advise_torch
+from flashdoctor.engine.torch_wheels import is_index_wheel
 from flashdoctor.engine.view import Judgement, View, failed, passed
 from flashdoctor.model import versions
 

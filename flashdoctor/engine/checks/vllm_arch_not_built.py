@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from flashdoctor.engine import situation
 from flashdoctor.engine.checks._gpus import Gpu, named, runs_on, visible_gpus
-from flashdoctor.engine.checks._vllm import installed_version
+from flashdoctor.engine.checks._vllm import installed_version, is_from_matrix
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model.versions import capability
 
@@ -15,6 +16,8 @@ def judge(view: View) -> Judgement:
     version = installed_version(view)
     gpus = [gpu for gpu in visible_gpus(view) if not _is_below_minimum(view, gpu)]
     sass = view.need(_SASS)
+    if situation.is_jetson(view) and is_from_matrix(view.get(_SASS)):
+        raise MissingFactError(_SASS)
     if not sass or not gpus:
         raise MissingFactError(_SASS)
     ptx = view.value("vllm.ptx", ())

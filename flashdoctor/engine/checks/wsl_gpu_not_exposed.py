@@ -13,6 +13,8 @@ def judge(view: View) -> Judgement:
     version = view.need("wsl.version")
     if version != 2 or situation.runs_in_container(view):  # noqa: PLR2004 - WSL's own numbering
         return passed("wsl.version")
+    if situation.lacks_driver(view):
+        return failed("driver.version", "wsl.version", detail="Windows has no NVIDIA driver.")
     if situation.reports_gpu(view) or situation.proves_cuda(view):
         return passed("wsl.version", "gpu.count")
     if view.value("wsl.dxg") is False:

@@ -61,7 +61,10 @@ def test_one_served_gpu_is_enough_to_go_on(look: Look) -> None:
         {"torch.version": "2.9.1", "gpu.name": None},
         {"torch.version": "2.9.1", "gpu.name": "NVIDIA Thor"},
         {"torch.version": "2.9.1", "gpu.name": "GH200", "os.platform": "linux_aarch64"},
-        {"torch.version": "2.9.1+cu129", "gpu.name": "V100"},
+        {"torch.version": "2.9.1", "torch.cuda": "12.9", "gpu.name": "NVIDIA Thor"},
+        {"torch.version": "2.9.1+cu126", "gpu.name": "Orin"},
+        {"torch.version": "2.9.1+cu130", "gpu.name": "NVIDIA Thor"},
+        {"torch.version": "2.8.0.dev20250601+cu128", "gpu.name": "V100"},
     ],
 )
 def test_what_is_not_known_decides_nothing(look: Look, facts: dict[str, Any]) -> None:
@@ -70,6 +73,13 @@ def test_what_is_not_known_decides_nothing(look: Look, facts: dict[str, Any]) ->
 
 
 def test_a_variant_that_nobody_listed_lies_between_its_neighbours(look: Look) -> None:
-    facts = {"torch.version": "2.9.1+cu129"}
+    facts = {"torch.version": "2.7.1", "torch.cuda": "12.7"}
     assert judge(look({**facts, "gpu.name": "H100"})).evidence[0] == "torch.cuda"
-    assert judge(look({**facts, "gpu.name": "P100"})).outcome == "fail"
+    assert judge(look({**facts, "gpu.name": "Tesla K80"})).outcome == "fail"
+
+
+def test_a_jetson_fails_where_nothing_of_its_generation_is_there(look: Look) -> None:
+    thor = {"gpu.name": "NVIDIA Thor", "torch.version": "2.9.1+cu128"}
+    assert "sm_110" in judge(look(thor)).detail
+    stated = {"gpu.name": "Orin", "torch.version": "2.9.1", "live.arch_list": ["sm_90"]}
+    assert judge(look(stated)).outcome == "fail"

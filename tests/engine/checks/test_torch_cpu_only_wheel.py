@@ -13,11 +13,11 @@ def test_the_same_release_with_cuda_is_offered(look: Look) -> None:
     assert judge(look(facts)).values == {"advice.torch": "2.6.0", "advice.index": "cu124"}
 
 
-def test_on_aarch64_the_default_wheel_is_offered_only_where_it_has_cuda(look: Look) -> None:
+def test_on_aarch64_an_index_that_has_the_release_with_cuda_is_offered(look: Look) -> None:
     facts = {"torch.version": "2.8.0", "os.platform": "linux_aarch64", "gpu.name": "GH200"}
     judgement = judge(look({**facts, "driver.version": "580.95.05"}))
-    assert judgement.values == {"advice.torch": "2.15.0", "advice.index": "cu132"}
-    assert judge(look({**facts, "driver.version": "535.161.07"})).values == {}
+    assert judgement.values == {"advice.torch": "2.8.0", "advice.index": "cu129"}
+    assert judge(look({**facts, "driver.version": "470.82.01"})).values == {}
 
 
 def test_a_build_for_other_gpus_is_as_bad_beside_an_nvidia_gpu(look: Look) -> None:

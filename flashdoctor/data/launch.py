@@ -1,0 +1,340 @@
+"""The shapes of the tables in matrices/launch: vLLM by release, as sources say it starts.
+
+`first` and `last` are releases that were read. A row without `first` holds for every release that
+was read, or for those its note names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flashdoctor.data.provenance import META, SAMPLED_META, sampled, sourced
+from flashdoctor.data.shape import Field, Section, Shape, may, need
+
+_SPAN = {"first": need("version"), "last": need("version")}
+_OPEN_SPAN = {"first": may("version"), "last": may("version")}
+_ENGINES = ("V0", "V1")
+_GRAPH_MODES = ("NONE", "PIECEWISE", "FULL_AND_PIECEWISE")
+_DTYPES = ("float16", "bfloat16", "float32")
+_CAPABILITIES = ("10.x", "12.x", "9.x", "other")
+_KINDS = (
+    "value", "store_true", "store_boolean", "bool_optional", "append", "version",
+    "DeprecatedLogConfigFileAction", "LoRAParserAction", "PromptAdapterParserAction",
+)  # fmt: skip
+
+_STATEMENTS = sourced({"id": need("label"), "text": need("text"), **_OPEN_SPAN}, "id")
+
+
+def _parts(fields: Mapping[str, Field]) -> Field:
+    """Describe a list of at least one table inside a row."""
+    return Field("table", many=True, of=Section(fields, single=True), filled=True)
+
+
+def _optional_parts(fields: Mapping[str, Field]) -> Field:
+    section = Section(fields, single=True)
+    return Field("table", required=False, many=True, of=section, filled=True)
+
+
+_FLAGS = {
+    "flag": sampled(
+        {
+            "name": need("label"),
+            **_SPAN,
+            "frontend": may("bool"),
+            "engine": may("text", *_ENGINES),
+            "deprecated": may("version"),
+            "no_op": may("version"),
+            "replacement": may("text", many=True),
+            "aliases": _optional_parts({"name": need("text"), **_SPAN}),
+            "runs": _parts(
+                {
+                    "first": need("version"),
+                    "kind": need("text", *_KINDS),
+                    "default": may("any"),
+                    "computed": may("text"),
+                }
+            ),
+            "choices": _optional_parts(
+                {
+                    "first": need("version"),
+                    "added": may("any", many=True),
+                    "removed": may("any", many=True),
+                    "any": may("bool"),
+                    "open": may("bool"),
+                }
+            ),
+        },
+        "name",
+    ),
+    "syntax": sourced(
+        {
+            "id": need("label"),
+            **_OPEN_SPAN,
+            "flags": may("label", many=True),
+            "text": need("text"),
+        },
+        "id",
+    ),
+    "exclusive": sourced({"flag": need("label"), "key": need("text"), **_SPAN}, "flag"),
+    "requirement": sourced(
+        {
+            "id": need("label"),
+            **_SPAN,
+            "flags": Field("label", many=True, filled=True),
+            "text": need("text"),
+        },
+        "id",
+    ),
+    "module": sourced({"path": need("text"), "holds": need("text"), **_OPEN_SPAN}, "path"),
+    "fact": _STATEMENTS,
+}
+
+_ENVIRONMENT = {
+    "variable": sampled(
+        {
+            "name": need("variable"),
+            **_SPAN,
+            "deprecated": may("version"),
+            "replacement": may("text", many=True),
+            "runs": _optional_parts({"first": need("version"), "default": may("any")}),
+        },
+        "name",
+    ),
+    "fact": _STATEMENTS,
+}
+
+_SUBTRACTED = (
+    "used after profiling", "used since start", "weights", "torch peak", "torch peak increase",
+    "non-torch on the GPU", "non-torch increase", "consumed", "transient peak",
+    "multimodal reserve", "graphs",
+)  # fmt: skip
+_MEMORY = {
+    "default": sourced(
+        {
+            "setting": need("label"),
+            "engine": may("text", *_ENGINES),
+            **_SPAN,
+            "value": need("any"),
+        },
+        ("setting", "first"),
+    ),
+    "budget": sourced(
+        {
+            "engine": need("text", *_ENGINES),
+            **_SPAN,
+            "subtracts": Field("text", many=True, words=_SUBTRACTED, filled=True),
+            "counts_others": need("bool"),
+            "checks_free": need("bool"),
+            "graphs": need("text", "outside", "on request", "inside"),
+        },
+        ("engine", "first"),
+    ),
+    "kv_dtype": sourced(
+        {
+            "name": need("text"),
+            "bits": may("number"),
+            "head_bytes": may("int"),
+            "bytes_8_heads_of_128": need("int"),
+        },
+        "name",
+    ),
+    "mla_layout": sourced(
+        {"name": need("text"), "bytes_per_token": need("int"), "bytes_per_value": may("int")},
+        "name",
+    ),
+    "layer": sourced(
+        {
+            "id": need("label"),
+            "kind": need("label"),
+            "mode": may("label"),
+            **_OPEN_SPAN,
+            "blocks": need("text"),
+        },
+        "id",
+    ),
+    "constant": sourced(
+        {
+            "id": need("label"),
+            "value": need("number"),
+            "unit": need("text", "MiB", "bytes", "blocks", "tokens", "ratio"),
+            **_OPEN_SPAN,
+            "text": need("text"),
+        },
+        "id",
+    ),
+    "scheduler_v0": sourced(
+        {
+            **_SPAN,
+            "least_batched_tokens": need("int"),
+            "chunked_batched_tokens": need("int"),
+            "max_num_seqs": need("int"),
+        },
+        "first",
+    ),
+    "scheduler_v1": sourced(
+        {
+            **_SPAN,
+            "min_memory_gib": need("int"),
+            "not_names": may("text", many=True),
+            "not_capabilities": may("capability", many=True),
+            "serve_batched_tokens": need("int"),
+            "llm_batched_tokens": need("int"),
+            "max_num_seqs": need("int"),
+        },
+        ("first", "min_memory_gib"),
+    ),
+    "capture_sizes": sourced(
+        {
+            "engine": need("text", *_ENGINES),
+            **_SPAN,
+            "small": need("int", many=True),
+            "step": need("int"),
+            "step_until": may("int"),
+            "then_step": may("int"),
+            "max": need("int"),
+            "max_on_10_x": may("int"),
+            "max_is_twice_seqs": need("bool"),
+        },
+        ("engine", "first"),
+    ),
+    "optimization_level": sourced(
+        {"level": need("int"), "compiles": need("bool"), "graphs": need("text", *_GRAPH_MODES)},
+        "level",
+    ),
+    "fact": _STATEMENTS,
+}
+
+_BACKENDS = Field("text", many=True, filled=True)
+_ATTENTION = {
+    "engine": sourced(
+        {
+            "engine": need("text", *_ENGINES),
+            **_SPAN,
+            "state": need("text", "only", "default"),
+        },
+        "first",
+    ),
+    "v1_refusal": sourced(
+        {"id": need("label"), **_SPAN, "flags": may("label", many=True), "text": need("text")},
+        "id",
+    ),
+    "setting": sourced(
+        {
+            "name": need("text"),
+            "sets": need("text", "backend", "FlashAttention version"),
+            **_SPAN,
+            "values": may("int", many=True),
+        },
+        ("name", "first"),
+    ),
+    "renamed": sourced({"name": need("text"), "now": may("text"), **_SPAN}, "name"),
+    "config_key": sourced(
+        {
+            "name": need("text"),
+            **_OPEN_SPAN,
+            "there_by": may("version"),
+            "gone_by": may("version"),
+        },
+        "name",
+    ),
+    "selection": sourced(
+        {
+            "engine": need("text", *_ENGINES),
+            **_SPAN,
+            "attention": need("text", "dense", "mla"),
+            "backend": need("text"),
+            "capability": may("capability", "10.x"),
+            "not_capability": may("capability"),
+            "min_capability": may("capability"),
+            "dtypes": may("text", *_DTYPES, many=True),
+            "head_sizes": may("int", many=True),
+            "block_multiple": may("int"),
+            "block_sizes": may("int", many=True),
+            "fp8_kv": may("bool"),
+            "sinks": may("bool"),
+        },
+        ("engine", "attention", "first", "backend"),
+    ),
+    "fp8_kv": sourced(
+        {
+            "backend": need("text"),
+            **_SPAN,
+            "capability": may("capability", "10.x"),
+            "min_capability": may("capability"),
+            "needs": may("text"),
+        },
+        "backend",
+    ),
+    "priority": sourced(
+        {
+            "attention": need("text", "dense", "dense, multimodal prefix", "mla"),
+            "capability": need("capability", *_CAPABILITIES),
+            **_SPAN,
+            "backends": _BACKENDS,
+        },
+        ("attention", "capability", "first"),
+    ),
+    "sparse_priority": sourced(
+        {
+            "kv_cache": need("text", "fp8", "bfloat16"),
+            "heads": need("text", "any", "up to 16", "more"),
+            **_SPAN,
+            "backends": _BACKENDS,
+        },
+        ("kv_cache", "heads", "first"),
+    ),
+    "limit": sourced(
+        {
+            "backend": need("text"),
+            **_SPAN,
+            "min_capability": may("capability"),
+            "max_capability": may("capability"),
+            "majors": may("int", many=True),
+            "dtypes": may("text", *_DTYPES, many=True),
+            "head_multiple": may("int"),
+            "min_head": may("int"),
+            "max_head": may("int"),
+            "head_sizes": may("int", many=True),
+            "block_multiple": may("int"),
+            "block_sizes": may("int", many=True),
+            "kv_dtypes": need("text", many=True),
+            "sinks": may("bool"),
+            "widened": _optional_parts(
+                {
+                    "kv_dtypes": may("text", many=True),
+                    "max_head": may("int"),
+                    "sinks": may("bool"),
+                    "capability": may("capability", *_CAPABILITIES),
+                    "min_capability": may("capability"),
+                    "flash_version": may("int"),
+                    "head_size": may("int"),
+                }
+            ),
+        },
+        ("backend", "first"),
+    ),
+    "flash_version": sourced(
+        {"capability": need("text", *_CAPABILITIES), **_SPAN, "version": need("int")},
+        ("capability", "first"),
+    ),
+    "flash_exception": sourced(
+        {"id": need("label"), **_SPAN, "version": need("int"), "text": need("text")}, "id"
+    ),
+    "flash_support": sourced(
+        {
+            "version": need("int"),
+            "min_capability": may("capability"),
+            "majors": may("int", many=True),
+        },
+        "version",
+    ),
+    "fact": _STATEMENTS,
+}
+
+LAUNCH_SHAPES: Mapping[str, Shape] = {
+    "flags": Shape({"meta": SAMPLED_META, **_FLAGS}),
+    "environment": Shape({"meta": SAMPLED_META, **_ENVIRONMENT}),
+    "memory": Shape({"meta": META, **_MEMORY}),
+    "attention": Shape({"meta": META, **_ATTENTION}),
+}
+"""By file name without its ending."""
