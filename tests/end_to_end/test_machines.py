@@ -82,7 +82,7 @@ def test_an_nvml_that_does_not_serve_never_passes(
     command: Any, rig: Any, target: Any, name: str, cause: str | None
 ) -> None:
     target.torch()
-    done = command.check(rig=rig(name, driver="580.95.05", gpus=1), target=target)
+    done = command.check(rig=rig(name, driver="580.95.05"), target=target)
     assert (done.verdict, done.code) == (("fail", 1) if cause else ("undetermined", 3))
     assert done.errors == ([cause] if cause else [])
     assert done.seconds < 15, "NVML and nvidia-smi get 5 s together"
@@ -95,7 +95,7 @@ def test_nvml_and_nvidia_smi_that_hang_cost_five_seconds_together(
     command: Any, rig: Any, target: Any, nvidia_smi_stub: Any
 ) -> None:
     target.torch()
-    machine = rig("hang_init", driver="580.95.05", gpus=1)
+    machine = rig("hang_init", driver="580.95.05")
     done = command.check(rig=machine, target=target, environ=nvidia_smi_stub({"": "HANG"}))
     assert done.errors == ["gpu-hardware-or-init-failure"]
     assert done.value("nvml.status") == "timeout"

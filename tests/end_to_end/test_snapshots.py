@@ -128,7 +128,7 @@ def test_nor_is_it_where_the_interpreter_fails(command: Any, rig: Any, make_targ
 
 def look_everywhere(command: Any, machine: Any, target: Any, said: str) -> None:
     """Look through every output for what is private, and for what is told all the same."""
-    (Path(machine.settings["root"]) / ".dockerenv").touch()  # the container's variables count
+    (Path(machine.root) / ".dockerenv").touch()  # the container's variables count
     libraries = f"{machine.environ['LD_LIBRARY_PATH']}:{VARIABLES['LD_LIBRARY_PATH']}"
     environ = {**VARIABLES, "LD_LIBRARY_PATH": libraries, "HOME": f"/home/{USER}"}
     words = ("--python", str(target.python), "--smoke", "on")

@@ -281,7 +281,7 @@ def chosen(tables: Tables, attention: str, cc: str, version: str, **asked: Any) 
         row["backend"]: row for row in rows_of(tables, "attention", "limit") if holds(row, version)
     }
     names = lists.get(cc) or lists.get(f"{found.major}.x") or lists["other"]
-    return next(name for name in names if not objects(limits[name], found, **asked))
+    return str(next(name for name in names if not objects(limits[name], found, **asked)))
 
 
 @pytest.mark.parametrize(

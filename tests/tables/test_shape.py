@@ -94,11 +94,12 @@ def test_two_rows_of_one_name_are_a_mistake() -> None:
 
 def test_a_row_may_leave_to_meta_what_it_inherits() -> None:
     shape = Shape({"meta": Section({"source": need("text")}, single=True), "row": INHERITING})
-    table = {"meta": {"source": "all"}, "row": [{"name": "A_1"}, {"name": "B", "source": "own"}]}
+    bare, own = {"name": "A_1"}, {"name": "B", "source": "own"}
+    table = {"meta": {"source": "all"}, "row": [bare, own]}
     assert mistakes_in(table, shape) == []
-    rows = [whole_row(table, INHERITING, row) for row in table["row"]]
+    rows = [whole_row(table, INHERITING, row) for row in (bare, own)]
     assert rows == [{"name": "A_1", "source": "all"}, {"name": "B", "source": "own"}]
-    assert table["row"][0] == {"name": "A_1"}
+    assert bare == {"name": "A_1"}
     assert mistakes_in({"meta": {}, "row": [{"name": "a"}]}, shape) == [
         "meta.source: missing",
         "row[0].name: expected a variable such as VLLM_USE_V1, got 'a'",

@@ -65,7 +65,7 @@ def test_a_table_that_is_not_there_is_a_usage_error_with_a_hint(tables: Tables) 
         ("wsl", "wsl1", [("fact", "wsl1")]),
         ("wsl", "nothing", []),
         ("torch", "2.6.0", [("release", "2.6.0")]),
-        ("vllm", "0.10.2", [("release", "0.10.2"), ("torch_range", "0.10.0")]),
+        ("vllm", "0.10.2", [("release", "0.10.2"), ("torch_range", "0.10.2")]),
         ("flags", "--enforce-eager", [("flag", "enforce-eager")]),
         ("flags", "enforce_eager", [("flag", "enforce-eager")]),
         ("launch/flags", "--Enforce-Eager=true", [("flag", "enforce-eager")]),
