@@ -55,7 +55,7 @@ def _rows(name: str, table: Mapping[str, Any]) -> Iterator[_Row]:
 
 
 def _row_mistakes(where: str, row: Mapping[str, Any]) -> Iterator[str]:
-    from flashdoctor.data.when import condition_mistakes  # noqa: PLC0415  a wheel needs no check
+    from flashdoctor.data.when import condition_mistakes, path_mistakes  # noqa: PLC0415  as above
 
     if not _ID.fullmatch(row["id"]):
         yield f"{where}.id: expected FD and three digits, the first of them 1 to 9: {row['id']!r}"
@@ -63,6 +63,8 @@ def _row_mistakes(where: str, row: Mapping[str, Any]) -> Iterator[str]:
         yield f"{where}: expected `when` or `check`, one of them"
     elif "when" in row:
         yield from condition_mistakes(f"{where}.when", row["when"])
+    for number, path in enumerate(row.get("evidence", ())):
+        yield from path_mistakes(f"{where}.evidence[{number}]", path)
     yield from _placeholders(f"{where}.fix", row["fix"])
     yield from _examples(f"{where}.example", row["example"])
 
@@ -166,6 +168,8 @@ def _rule(row: Mapping[str, Any]) -> Rule:
         when=row.get("when"),
         check=row.get("check"),
         follows=tuple(row.get("follows", ())),
+        evidence=tuple(row.get("evidence", ())),
+        outside=row.get("outside", False),
         decides=tuple(row.get("decides", ())),
         note=row.get("note", ""),
     )

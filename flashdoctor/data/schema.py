@@ -52,6 +52,8 @@ _RULE = Section(
         "basis": need("text", *BASES),
         "component": may("text", *COMPONENTS),
         "follows": may("text", many=True),
+        "evidence": may("text", many=True),
+        "outside": may("bool"),
         "decides": may("text", *COMPONENTS, many=True),
         "when": may("table"),
         "check": may("label"),

@@ -66,24 +66,60 @@ def _gib(_path: str, text: str) -> Iterator[Fact]:
 
 
 def _flash_attn(_path: str, text: str) -> Iterator[Fact]:
-    wheel = parse_wheel_name(text) if text.endswith(".whl") or "+cu" in text else None
-    if wheel is not None:
-        yield known("flash_attn.wheel.file", text.rsplit("/", 1)[-1], SOURCE)
-        yield known("flash_attn.version", wheel.public_version, SOURCE)
-    elif text.endswith(".whl"):
+    """Read a version, what a build wrote behind it included, or the name of a wheel."""
+    wheel = parse_wheel_name(text)
+    if wheel is None and text.lower().endswith(".whl"):
         raise ValueError(f"{text!r} is not the name of a flash-attn wheel")
+    if wheel is None:
+        yield from _plain("flash_attn.version", versions.public(text))
+        yield from _local_version(text)
+    elif wheel.name == "flash-attn":
+        yield known("flash_attn.wheel.file", wheel.file, SOURCE)
+        yield known("flash_attn.version", wheel.public_version, SOURCE)
+    elif wheel.name in _OTHER_WHEELS:
+        yield known(_OTHER_WHEELS[wheel.name], wheel.public_version, SOURCE)
     else:
-        yield from _plain("flash_attn.version", text)
+        raise ValueError(f"{text!r} is not the name of a flash-attn wheel")
+
+
+def _local_version(text: str) -> Iterator[Fact]:
+    """Read `2.8.3+cu128torch2.8`, which says as much of a build as the name of its wheel does."""
+    wheel = parse_wheel_name(f"flash_attn-{text}-py3-none-any.whl")
+    if wheel is not None:
+        for key in ("cuda", "torch", "cxx11_abi"):
+            value = getattr(wheel, key)
+            if value is not None:
+                yield known(f"flash_attn.wheel.{key}", value, SOURCE)
 
 
 def _cuda(path: str, text: str) -> Iterator[Fact]:
-    yield from _plain(path, versions.cuda_of_tag(text) or text)
+    if text.lower() == "cpu":
+        yield absent(path, SOURCE)
+    else:
+        yield from _plain(path, versions.cuda_of_tag(text) or text)
 
 
+def _platform(path: str, text: str) -> Iterator[Fact]:
+    """Read a platform in the ways that wheels, uname and container images write it."""
+    word = re.sub(r"[^a-z0-9]+", "_", text.lower())
+    plain = next((name for pattern, name in _PLATFORMS if re.fullmatch(pattern, word)), text)
+    yield known(path, plain, SOURCE)
+
+
+_OTHER_WHEELS: Mapping[str, str] = {
+    "flash-attn-3": "flash_attn_3.version",
+    "flash-attn-4": "flash_attn_4.version",
+}
+_PLATFORMS = (
+    (r"(linux_|manylinux\w*_)?(aarch64|arm64)(_linux)?", "linux_aarch64"),
+    (r"(linux_|manylinux\w*_)?(x86_64|amd64)(_linux)?|linux", "linux_x86_64"),
+    (r"(win|windows)(_?64|_amd64|_x86_64)?|win32", "win_amd64"),
+)
 _SPECIAL: Mapping[str, Callable[[str, str], Iterator[Fact]]] = {
     "gpu_memory_gib": _gib,
     "flash_attn": _flash_attn,
     "torch_cuda": _cuda,
+    "platform": _platform,
 }
 
 

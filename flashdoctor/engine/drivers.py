@@ -97,9 +97,14 @@ def kernel_driver(view: View) -> str | None:
 
 
 def is_below(version: str, floor: str) -> bool:
-    """Whether a driver version is lower than a floor; False where either cannot be read."""
+    """Whether a driver version is lower than a floor; False where either cannot be read.
+
+    A bare branch (`525`) is no release: its latest one is meant.
+    """
     own, wanted = versions.order(version), versions.order(floor)
-    return own is not None and wanted is not None and own < wanted
+    if own is None or wanted is None:
+        return False
+    return own[0] < wanted[0][:1] if len(own[0]) == 1 else own < wanted
 
 
 def takes_forward_compat(view: View, cuda: str) -> bool:

@@ -105,7 +105,7 @@ def _finding(rule: Rule, judgement: Judgement, view: View) -> Finding:
         severity=judgement.severity or effective_severity(rule, view),
         title=rule.title,
         layer=rule.layer,
-        evidence=_evidence(judgement.evidence, view),
+        evidence=_evidence((*judgement.evidence, *rule.evidence), view),
         fix=fill(rule.fix, view.snapshot, judgement.values),
         sources=_sources(rule),
         detail=judgement.detail,
@@ -113,7 +113,7 @@ def _finding(rule: Rule, judgement: Judgement, view: View) -> Finding:
 
 
 def _evidence(paths: Iterable[str], view: View) -> tuple[Evidence, ...]:
-    facts = [view.get(path) for path in paths]
+    facts = [view.get(path) for path in dict.fromkeys(paths)]
     return tuple(
         Evidence(fact=fact.path, value=fact.value, where=fact.source)
         for fact in facts

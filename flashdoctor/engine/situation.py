@@ -58,9 +58,14 @@ def runs_in_wsl(view: View) -> bool:
     return bool(view.value("wsl.version"))
 
 
+def runs_on_windows(view: View) -> bool:
+    """Whether this is Windows itself, WSL not counted."""
+    return bool(view.value("os.system") == "Windows")
+
+
 def uses_windows_driver(view: View) -> bool:
     """Whether the driver's number is one of Windows: natively, or in WSL."""
-    return view.value("os.system") == "Windows" or runs_in_wsl(view)
+    return runs_on_windows(view) or runs_in_wsl(view)
 
 
 def is_jetson(view: View) -> bool:

@@ -16,6 +16,7 @@ CORE = ("gpu.compute_capability", "torch.version", "driver.version")
 """What a machine that was looked at must give away before anything can be called a pass."""
 
 _DEFAULT: Component = "sdpa"
+_PROOF = "smoke.proven"
 _SUBJECT: Mapping[str, str] = {
     "sdpa": "torch.version",
     "flash-attn": "flash_attn.version",
@@ -32,18 +33,44 @@ def missing_facts(
     """Return the facts without which nothing was established; empty where enough was.
 
     Established means: for each required component (any, where none is) a rule that decides it was
-    judged and holds, and no core fact that was looked for came back unknown.
+    judged, torch is known, and no core fact that was looked for came back unknown. A rule that
+    was judged and failed decides as well: as an error it is the verdict, as a warning it leaves the
+    component usable. On a machine outside the tables only a CUDA kernel that ran counts.
     """
     lost = [path for path in CORE if path in snapshot and snapshot[path].state == "unknown"]
     if lost:
         return tuple(lost)
-    decided = {component for rule in results.passed for component in rule.decides}
+    if any(rules[item.id].outside for item in results.findings) and not _ran(snapshot):
+        return ("live.kernel_ran",)
+    judged = [*results.passed, *(rules[item.id] for item in results.findings if _failed(item))]
+    decided = {component for rule in judged for component in rule.decides}
     open_questions = required - decided if required else frozenset({_DEFAULT} - decided)
-    if not open_questions or (not required and decided):
+    torch_is_unstated = snapshot["torch.version"].state == "unknown"
+    if not torch_is_unstated and (not open_questions or (not required and decided)):
         return ()
-    subjects = ["gpu.compute_capability", *(_SUBJECT[part] for part in sorted(open_questions))]
+    subjects = dict.fromkeys(
+        ["gpu.compute_capability", "torch.version", *(_SUBJECT[part] for part in sorted(required))]
+    )
     unstated = [path for path in subjects if snapshot[path].state == "unknown"]
     return tuple(unstated or _needs(results, rules, open_questions) or subjects)
+
+
+def _ran(snapshot: Snapshot) -> bool:
+    return snapshot.value("live.kernel_ran") is True and snapshot.value("torch.build") == "cuda"
+
+
+def _failed(finding: Finding) -> bool:
+    return finding.outcome == "fail"
+
+
+def _lacks_proof(
+    snapshot: Snapshot, results: Results, rules: Mapping[str, Rule], required: frozenset[Component]
+) -> bool:
+    """Whether kernels were run, and could not be named for something that is required."""
+    if snapshot.value("smoke.status", "not-run") == "not-run":
+        return False
+    lacking = [item for item in results.skipped if set(item.needs) & {_PROOF, "smoke.cases"}]
+    return any(required & set(rules[item.id].decides) for item in lacking)
 
 
 def _needs(

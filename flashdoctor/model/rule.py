@@ -59,6 +59,8 @@ class Rule:
 
     `component`: what the failure breaks. Where that component is not required the severity is
     `unrequired`. `follows`: ids of deeper rules that explain this one when they fail as well.
+    `evidence`: facts to show beside those that were compared. `outside`: where it fails, the tables
+    do not cover this machine, and nothing but a kernel that ran there can establish anything.
     `decides`: a pass of this rule establishes that its components fit (see the verdict).
     """
 
@@ -77,5 +79,7 @@ class Rule:
     when: Mapping[str, Any] | None = None
     check: str | None = None
     follows: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    outside: bool = False
     decides: tuple[Component, ...] = ()
     note: str = ""

@@ -102,9 +102,17 @@ def _why_not_live(smoke: Smoke, seen: Snapshot, collected: Collected) -> str:
         return "--smoke off"
     if collected.value("torch.version") is None:
         return "torch is not installed in the target Python"
-    if smoke == "auto" and not seen.value("gpu.count"):
+    if smoke == "auto" and _has_no_gpu(seen):
         return "no GPU, and --smoke is not on"
     return ""
+
+
+def _has_no_gpu(seen: Snapshot) -> bool:
+    """Whether that is as good as certain: an NVML that is there and fails says nothing."""
+    count = seen["gpu.count"]
+    if count.state == "unknown":
+        return seen.value("nvml.status", "library-not-found") == "library-not-found"
+    return not count.value
 
 
 @dataclass(slots=True)

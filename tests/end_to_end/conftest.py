@@ -29,8 +29,8 @@ TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
 LONGEST_S = 60.0
 
 # Names in real torch: what TORCH_CHECK throws, by C++ ABI, and two functions that extensions call.
-ERROR = "_ZN3c105ErrorC{part}ENS_14SourceLocationE{string}"
-STRINGS = {True: "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", False: "Ss"}
+ERROR = "_ZN3c105ErrorC1ENS_14SourceLocationE"
+ERRORS = {True: f"{ERROR}NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", False: f"{ERROR}Ss"}
 DEVICES = "_ZN3c104cuda12device_countEv"
 EMPTY = "_ZN2at4_ops5empty4callEN3c108ArrayRefIlEE"
 MODERN = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -43,10 +43,6 @@ extern void *PyModule_Create2(struct definition *, int);
 static struct definition module = {{ .references = 1, .name = "{name}", .size = -1 }};
 void *PyInit_{name}(void) {{ return PyModule_Create2(&module, 1013); }}
 """
-
-
-def error_names(*, abi: bool) -> list[str]:
-    return [ERROR.format(part=part, string=STRINGS[abi]) for part in (1, 2)]
 
 
 def fat_binary(targets: Iterable[str]) -> bytes:
@@ -62,11 +58,8 @@ def fat_binary(targets: Iterable[str]) -> bytes:
 
 def exporting(names: Iterable[str]) -> str:
     """Write C that defines symbols of any name."""
-    mark = '__asm__("{}")'
-    return "\n".join(
-        f"void out{n}(void) {mark.format(name)}; void out{n}(void) {{}}"
-        for n, name in enumerate(names)
-    )
+    line = 'void out{n}(void) __asm__("{name}"); void out{n}(void) {{}}\n'
+    return "".join(line.format(n=n, name=name) for n, name in enumerate(names))
 
 
 def wanting(names: Sequence[str], targets: Iterable[str], module: str = "") -> str:
@@ -107,7 +100,7 @@ class Libraries:
     def of_torch(self, *, abi: bool, major: int) -> dict[str, Path]:
         """Return torch's own libraries, by their places below site-packages."""
         cudart = self.get(f"libcudart.so.{major}", exporting(["cudaGetDeviceCount"]))
-        c10 = self.get("libc10.so", exporting(error_names(abi=abi)))
+        c10 = self.get("libc10.so", exporting([ERRORS[abi]]))
         cpu = self.get("libtorch_cpu.so", exporting([EMPTY]), [c10])
         c10_cuda = self.get("libc10_cuda.so", exporting([DEVICES]), [c10, cudart])
         torch = self.get("libtorch.so", "", [cpu, c10_cuda])
@@ -222,7 +215,7 @@ class Target:
         )
         own = self._libraries.of_torch(abi=True, major=12)
         needs = [own[f"torch/lib/{name}.so"] for name in ("libc10", "libtorch_cpu", "libc10_cuda")]
-        source = wanting([*error_names(abi=abi), *wants], targets, "flash_attn_2_cuda")
+        source = wanting([ERRORS[abi], *wants], targets, "flash_attn_2_cuda")
         file = f"flash_attn_2_cuda{SUFFIX}"
         self.copy(file, self._libraries.get(file, source, needs))
 

@@ -2,9 +2,9 @@
 
     python on_machine.py '{"root": "/tmp/root", "silence_s": 2}' check --format json
 
-Settings, all optional: `root`, a folder in place of `/` for the GPU and host probes; `collect_s` and
-`silence_s`, limits for the target's report and for a step of its live import; `system`, win32 or
-darwin, whose Python lacks parts of the standard library.
+Settings, all optional: `root`, a folder in place of `/` for the GPU and host probes; `gpu_s`,
+`collect_s` and `silence_s`, limits for NVML with nvidia-smi, for the target's report and for a step
+of its live import; `system`, win32 or darwin, whose Python lacks parts of the standard library.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ def change_probes(settings: dict[str, Any]) -> None:
     if "root" in settings:
         for read in (read_gpu, read_host):
             change_default(read, root=Path(settings["root"]))
+    if "gpu_s" in settings:
+        change_default(read_gpu, timeout_s=settings["gpu_s"])
     if "collect_s" in settings:
         change_default(collect_facts, timeout_s=settings["collect_s"])
     if "silence_s" in settings:

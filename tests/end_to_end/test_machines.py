@@ -26,7 +26,7 @@ STACKS: list[tuple[str, dict[str, str], str, list[str]]] = [
     ("v100", {}, "2.7.1+cu126", []),
     ("v100", {"driver": "580.95.05", "cuda": "13000"}, "2.11.0+cu130",
      ["gpu-arch-not-in-torch-wheel"]),
-    ("v100", {}, "2.11.0+cu130", ["driver-too-old-for-cuda", "gpu-arch-not-in-torch-wheel"]),
+    ("v100", {}, "2.11.0+cu130", ["gpu-arch-not-in-torch-wheel", "driver-too-old-for-cuda"]),
     ("t4", {}, "2.7.1+cu126", []),
     ("a100_mig", {}, "2.7.1+cu126", []),
     ("rtx4090", {}, "2.7.1+cu126", []),
@@ -50,7 +50,7 @@ STACKS: list[tuple[str, dict[str, str], str, list[str]]] = [
 
 @pytest.mark.parametrize(("card", "changes", "torch", "errors"), STACKS)
 def test_a_card_under_a_torch(
-    command: Any, rig: Any, target: Any, card: str, changes: dict[str, str], torch: str,
+    command: Any, rig: Any, target: Any, *, card: str, changes: dict[str, str], torch: str,
     errors: list[str],
 ) -> None:  # fmt: skip
     target.torch(torch, abi=torch != "2.6.0+cu124")
@@ -82,10 +82,10 @@ def test_an_nvml_that_does_not_serve_never_passes(
     command: Any, rig: Any, target: Any, name: str, cause: str | None
 ) -> None:
     target.torch()
-    done = command.check(rig=rig(name, driver="580.95.05"), target=target)
+    settings = {"gpu_s": 2.0} if "hang" in name else {}
+    done = command.check(rig=rig(name), target=target, settings=settings)
     assert (done.verdict, done.code) == (("fail", 1) if cause else ("undetermined", 3))
     assert done.errors == ([cause] if cause else [])
-    assert done.seconds < 15, "NVML and nvidia-smi get 5 s together"
     if not cause:
         assert done.report["missing"] == ["gpu.compute_capability"]
         assert done.value("nvml.error")
@@ -95,14 +95,14 @@ def test_nvml_and_nvidia_smi_that_hang_cost_five_seconds_together(
     command: Any, rig: Any, target: Any, nvidia_smi_stub: Any
 ) -> None:
     target.torch()
-    machine = rig("hang_init", driver="580.95.05")
+    machine = rig("hang_init")
     done = command.check(rig=machine, target=target, environ=nvidia_smi_stub({"": "HANG"}))
     assert done.errors == ["gpu-hardware-or-init-failure"]
     assert done.value("nvml.status") == "timeout"
     assert 4 < done.seconds < 15
 
 
-@pytest.mark.parametrize("name", [name for name, _ in SILENT if "hang" not in name])
+@pytest.mark.parametrize("name", ["version_mismatch", "no_permission", "crash", "none"])
 def test_the_same_on_this_machine(command: Any, nvml_stub: Any, target: Any, name: str) -> None:
     target.torch()
     done = command.check(environ=nvml_stub(name), target=target)

@@ -87,6 +87,15 @@ def test_a_linux_driver_that_the_loader_passes_over(command: Any, target: Any, w
     assert done.causes("warning") == ["wsl-linux-driver-installed"]
 
 
+def test_a_wsl_whose_loader_finds_no_libcuda(command: Any, target: Any, wsl: Any) -> None:
+    target.torch(capability=(8, 9))
+    options = wsl()
+    folder = Path(options["settings"]["root"]) / WSL_LIBRARIES
+    (folder / "libcuda.so.1").unlink()
+    done = command.check(target=target, smoke="off", **options)
+    assert (done.code, done.errors) == (1, ["libcuda-missing"])
+
+
 FOREIGN = {
     "Jetson": ({"etc/nv_tegra_release": "# R36 (release)\n"}, "jetson-outside-matrix"),
     "AMD": ({"dev/kfd": "", "sys/module/amdgpu/version": ""}, "rocm-outside-matrix"),
@@ -113,7 +122,15 @@ def test_a_machine_outside_the_matrices_is_named_and_not_judged(
     ],
 )
 def test_another_system_says_what_it_cannot_see(
-    command: Any, target: Any, lay: Any, smoke: str, system: str, name: str, code: int, cause: str
+    command: Any,
+    target: Any,
+    lay: Any,
+    *,
+    smoke: str,
+    system: str,
+    name: str,
+    code: int,
+    cause: str,
 ) -> None:
     target.torch(change={"is_available(self): return True": "is_available(self): return False"})
     settings = {"system": system, "root": str(lay({}))}

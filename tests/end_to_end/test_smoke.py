@@ -32,7 +32,7 @@ BROKEN: dict[str, tuple[str, list[str], str]] = {
 
 @pytest.mark.parametrize(("text", "errors", "words"), BROKEN.values(), ids=BROKEN.keys())
 def test_a_torch_that_does_not_import(
-    command: Any, rig: Any, target: Any, text: str, errors: list[str], words: str
+    command: Any, rig: Any, target: Any, *, text: str, errors: list[str], words: str
 ) -> None:
     target.torch(init=text)
     settings = IMPATIENT if "torch-import-hangs" in errors else {}
@@ -42,13 +42,13 @@ def test_a_torch_that_does_not_import(
     assert done.seconds < 20
 
 
+NO_CUDA = {"is_available(self): return True": "is_available(self): return False"}
+
 # A change to a working torch, the errors, and the words of live.error or live.kernel_error.
 ILL: dict[str, tuple[Mapping[str, str], list[str], str]] = {
-    "no CUDA": ({"is_available(self): return True": "is_available(self): return False",
-                 "init(self): pass": "init(self): raise RuntimeError('No CUDA GPUs')"},
+    "no CUDA": ({**NO_CUDA, "init(self): pass": "init(self): raise RuntimeError('No CUDA GPUs')"},
                 ["torch-cuda-unavailable"], "RuntimeError: No CUDA GPUs"),
-    "no CUDA and no words": ({"is_available(self): return True": "is_available(self): return False"},
-                             ["torch-cuda-unavailable"], ""),
+    "no CUDA and no words": (NO_CUDA, ["torch-cuda-unavailable"], ""),
     "start hangs": ({"init(self): pass": "init(self): __import__('time').sleep(300)"},
                     ["torch-import-hangs"], "in the step `cuda`"),
     "no code": ({"synchronize(self): pass":
@@ -63,7 +63,7 @@ ILL: dict[str, tuple[Mapping[str, str], list[str], str]] = {
 
 @pytest.mark.parametrize(("change", "errors", "words"), ILL.values(), ids=ILL.keys())
 def test_a_torch_that_imports_and_does_not_work(
-    command: Any, rig: Any, target: Any, change: Mapping[str, str], errors: list[str], words: str
+    command: Any, rig: Any, target: Any, *, change: Mapping[str, str], errors: list[str], words: str
 ) -> None:
     target.torch(change=change)
     settings = IMPATIENT if "torch-import-hangs" in errors else {}
@@ -93,9 +93,7 @@ def test_a_torch_that_prints_and_works(command: Any, rig: Any, target: Any, text
     assert any(path.endswith("/libtorch_python.so") for path in done.value("live.libraries"))
 
 
-def test_nothing_is_imported_where_nobody_asked(
-    command: Any, rig: Any, machine: Callable[..., Path], target: Any
-) -> None:
+def test_nothing_is_imported_where_nobody_asked(command: Any, rig: Any, target: Any) -> None:
     mark = command.folder / "imported"
     target.torch(init=f"open({str(mark)!r}, 'w').close()")
     assert command.check(rig=rig("h200"), target=target).value("live.status") == "not-run"
@@ -105,7 +103,7 @@ def test_nothing_is_imported_where_nobody_asked(
 def test_without_a_gpu_it_takes_an_explicit_wish(
     command: Any, machine: Callable[..., Path], target: Any
 ) -> None:
-    target.torch(change={"is_available(self): return True": "is_available(self): return False"})
+    target.torch(change=NO_CUDA)
     settings = {"root": str(machine())}
     idle = command.check(target=target, smoke="auto", settings=settings)
     assert idle.value("live.status") == "not-run"

@@ -27,6 +27,13 @@ WHEEL = "flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_
         ("flash_attn=2.8.3", "flash_attn.version", "2.8.3"),
         ("wsl=2", "wsl.version", 2),
         ("platform=linux_aarch64", "os.platform", "linux_aarch64"),
+        ("platform=aarch64", "os.platform", "linux_aarch64"),
+        ("platform=linux/arm64", "os.platform", "linux_aarch64"),
+        ("platform=manylinux_2_28_aarch64", "os.platform", "linux_aarch64"),
+        ("platform=x86_64", "os.platform", "linux_x86_64"),
+        ("platform=Windows", "os.platform", "win_amd64"),
+        ("platform=win-amd64", "os.platform", "win_amd64"),
+        ("platform=macosx_14_0_arm64", "os.platform", "macosx_14_0_arm64"),
         ("flash_attn.sass=sm_80, sm_90", "flash_attn.sass", ["sm_80", "sm_90"]),
     ],
 )
@@ -47,6 +54,26 @@ def test_a_wheel_name_states_a_version(prefix: str) -> None:
     assert stated.value("flash_attn.wheel.file") == WHEEL
 
 
+def test_what_a_build_wrote_behind_its_version_is_read() -> None:
+    stated = read_assumptions(["flash_attn=2.7.4.post1+cu12torch2.6cxx11abiFALSE"])
+    assert stated.value("flash_attn.version") == "2.7.4.post1"
+    assert stated.value("flash_attn.wheel.torch") == "2.6"
+    assert stated.value("flash_attn.wheel.cuda") == "12"
+    assert stated.value("flash_attn.wheel.cxx11_abi") is False
+    assert "flash_attn.wheel.file" not in stated
+
+
+def test_wheels_of_the_later_distributions_are_told_apart() -> None:
+    wheel = "flash_attn_3-3.0.0b1+cu128torch2.8-cp39-abi3-linux_x86_64.whl"
+    stated = read_assumptions([f"flash_attn={wheel}"])
+    assert stated.value("flash_attn_3.version") == "3.0.0b1"
+    assert "flash_attn.version" not in stated
+
+
+def test_a_torch_for_cpu_has_no_cuda() -> None:
+    assert read_assumptions(["torch_cuda=cpu"])["torch.cuda"].state == "absent"
+
+
 @pytest.mark.parametrize(
     ("item", "words"),
     [
@@ -62,6 +89,7 @@ def test_a_wheel_name_states_a_version(prefix: str) -> None:
         ("cxx11_abi=maybe", "neither true nor false"),
         ("compute_capability=nine", "not a compute capability"),
         ("flash_attn=numpy.whl", "not the name of a flash-attn wheel"),
+        ("flash_attn=numpy-2.1.0-cp312-cp312-linux_x86_64.whl", "not the name of a flash-attn"),
         ("gpu.devices=x", "cannot be assumed"),
     ],
 )

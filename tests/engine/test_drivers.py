@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from flashdoctor.data.tables import load_tables
 from flashdoctor.engine import drivers
+from flashdoctor.engine.derive import derive
 from flashdoctor.engine.view import View
 from flashdoctor.model.facts import known
 from flashdoctor.model.snapshot import of
@@ -58,6 +59,36 @@ def test_versions_are_compared_number_by_number() -> None:
     assert not drivers.is_below("525.105.17", "525.60.13")
     assert not drivers.is_below("580", "580.0")
     assert not drivers.is_below("no number", "525.60.13")
+
+
+def test_a_bare_branch_means_its_latest_release() -> None:
+    assert not drivers.is_below("525", "525.60.13")
+    assert drivers.is_below("515", "525.60.13")
+    assert drivers.is_below("527.56", "528.33")
+
+
+@pytest.mark.parametrize(
+    ("name", "driver", "cuda", "taken"),
+    [
+        ("A100", "535.161.07", "13.0", True),
+        ("A100", "565.57.01", "13.0", True),
+        ("A100", "565.57.01", "13.1", False),
+        ("A100", "545.23.08", "13.0", False),
+        ("A100", "535.161.07", "13.4", True),
+        ("A100", "450.119.03", "12.1", True),
+        ("A100", "450.119.03", "12.4", False),
+        ("A100", "470.82.01", "12.8", True),
+        ("A100", "470.82.01", "12.9", False),
+        ("A100", "450.119.03", "11.8", False),
+        ("RTX 4090", "535.161.07", "13.0", False),
+    ],
+)
+def test_a_compat_libcuda_is_for_data_centre_gpus_on_the_branches_of_its_image(
+    name: str, driver: str, cuda: str, *, taken: bool
+) -> None:
+    facts = [known("gpu.name", name, "a test"), known("driver.version", driver, "a test")]
+    seen = View(derive(of(facts), TABLES), TABLES)
+    assert drivers.takes_forward_compat(seen, cuda) is taken
 
 
 @given(st.text(max_size=20), st.text(max_size=20))

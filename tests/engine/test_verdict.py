@@ -64,14 +64,36 @@ def test_nothing_judged_is_nothing_established() -> None:
 
 
 def test_a_deciding_rule_that_holds_is_enough_where_nothing_is_required(make_rule: Any) -> None:
-    assert ask([], make_rule(decides=("sdpa",))) == ()
-    assert ask([], make_rule(decides=("vllm",))) == ()
-    assert ask([], make_rule()) != ()
+    assert ask([TORCH], make_rule(decides=("sdpa",))) == ()
+    assert ask([TORCH], make_rule(decides=("vllm",))) == ()
+    assert ask([TORCH], make_rule()) != ()
+
+
+def test_nothing_is_established_without_torch(make_rule: Any) -> None:
+    assert ask([GPU], make_rule(decides=("flash-attn",))) == ("torch.version",)
+
+
+def test_outside_the_tables_only_a_kernel_that_ran_counts(make_rule: Any) -> None:
+    rules = {"FD201": make_rule(decides=("sdpa",), outside=True)}
+    results = Results(findings=(finding("warning"),), skipped=(), passed=())
+    for build, ran, missing in (
+        ("cuda", True, ()),
+        ("cuda", False, ("live.kernel_ran",)),
+        ("rocm", True, ("live.kernel_ran",)),
+    ):
+        facts = [TORCH, known("torch.build", build, "x"), known("live.kernel_ran", ran, "x")]
+        assert missing_facts(snapshot.of(facts), results, rules, frozenset()) == missing
+
+
+def test_a_rule_that_failed_decides_as_well(make_rule: Any) -> None:
+    rules = {"FD201": make_rule(decides=("vllm",))}
+    results = Results(findings=(finding("warning"),), skipped=(), passed=())
+    assert missing_facts(snapshot.of([TORCH]), results, rules, frozenset({"vllm"})) == ()
 
 
 def test_each_required_component_must_be_decided(make_rule: Any) -> None:
     held = make_rule(decides=("sdpa",))
-    assert ask([GPU], held, required=("sdpa", "vllm")) == ("vllm.version",)
+    assert ask([GPU, TORCH], held, required=("sdpa", "vllm")) == ("vllm.version",)
 
 
 def test_what_the_deciding_rule_lacked_is_named(make_rule: Any) -> None:

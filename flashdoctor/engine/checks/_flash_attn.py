@@ -15,7 +15,6 @@ Row: TypeAlias = Mapping[str, Any]
 MODULES = r"flash_attn|flash_attn_2_cuda"
 """The modules of flash-attn 2 among those that are imported live."""
 
-_NEW_ABI_ONLY = "2.7"  # from this torch on, no wheel of it has the old C++ ABI
 _BUILT_WITH_CU126 = "2.8.0"  # from this flash-attn on, its wheels for torch 2.6 took torch cu126
 _ON_UBUNTU_2204 = "2.8.0"  # the first release that was built there
 _GLIBC_OF_2204_BUILDS = "2.32"
@@ -79,16 +78,13 @@ def new_abi(view: View) -> tuple[bool, str]:
 def is_mislabelled(view: View) -> bool:
     """Whether a wheel with the tag cxx11abiFALSE is known to have the new ABI all the same.
 
-    The project's builds force the new ABI or take that of the torch they build against, never
-    the old one. No torch from 2.7 on has the old one, and the wheels of flash-attn 2.8 for torch
-    2.6 were built against cu126 (setup.py; Dao-AILab/flash-attention issues 1717 and 1783).
+    The wheels of flash-attn 2.8 for torch 2.6 were built against cu126, and ask for new symbols
+    (Dao-AILab/flash-attention issues 1717 and 1783). For torch 2.7 and newer the same follows from
+    setup.py, but nobody has shown it: there the tag is believed until the symbols are read.
     """
     if view.value("flash_attn.wheel.cxx11_abi") is not False:
         return False
-    torch = view.value("flash_attn.wheel.torch", "")
-    if at_least(torch, _NEW_ABI_ONLY):
-        return True
-    is_26 = versions.minor(torch) == "2.6"
+    is_26 = versions.minor(view.value("flash_attn.wheel.torch", "")) == "2.6"
     return is_26 and at_least(view.value("flash_attn.version", ""), _BUILT_WITH_CU126)
 
 

@@ -6,7 +6,7 @@ import re
 
 from flashdoctor.engine import drivers, situation
 from flashdoctor.engine.torch_choice import advise_torch
-from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 
 _WORDS = re.compile(
     r"driver on your system is too old|driver version is insufficient|ERROR_INSUFFICIENT_DRIVER"
@@ -19,6 +19,8 @@ def judge(view: View) -> Judgement:
         return passed("live.cuda_available")
     if situation.says(view, _WORDS):
         return _fail(view, "live.error")
+    if situation.is_jetson(view):
+        raise MissingFactError("live.cuda_available")
     driver, floor = view.need("driver.version"), view.need("torch.min_driver")
     if driver is None or floor is None or not drivers.is_below(driver, floor):
         return passed("driver.version", "torch.min_driver")

@@ -27,7 +27,14 @@ def judge(view: View) -> Judgement:
         )
     if not version.is_known:
         raise MissingFactError(_SUBJECT)
+    if not view.value(_SASS) and any(_depends(gpu) for gpu in visible_gpus(view)):
+        raise MissingFactError(_SASS)
     return passed(_GPU, _SUBJECT)
+
+
+def _depends(gpu: Gpu) -> bool:
+    """Whether it depends on the build: many hold no code but Hopper's."""
+    return gpu.capability.major != _HOPPER
 
 
 def _fits(view: View, gpu: Gpu) -> bool:

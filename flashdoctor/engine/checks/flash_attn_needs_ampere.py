@@ -8,8 +8,8 @@ from flashdoctor.model import versions
 from flashdoctor.model.versions import Capability
 
 _SUBJECT, _GPU = "flash_attn.version", "gpu.compute_capability"
-_FLOORS = {1: Capability(7, 5), 2: Capability(8, 0)}
-"""By flash-attn's major: 1.x took Turing, no release of 2.x does (flash_api.cpp of every tag)."""
+_TURING, _AMPERE = Capability(7, 5), Capability(8, 0)
+"""Up to 1.x Turing was taken, no release of 2.x takes it (flash_api.cpp of every tag)."""
 
 
 def judge(view: View) -> Judgement:
@@ -21,7 +21,8 @@ def judge(view: View) -> Judgement:
     version = view.get(_SUBJECT)
     if not version.is_known and not view.requires("flash-attn"):
         raise MissingFactError(_SUBJECT)
-    floor = _FLOORS[1 if version.is_known and versions.major(version.value) == 1 else 2]
+    early = version.is_known and (versions.release(version.value) or (2,)) < (2,)
+    floor = _TURING if early else _AMPERE
     old = [gpu for gpu in visible_gpus(view) if gpu.capability < floor]
     if old:
         detail = f"{named(old)}: flash-attn needs compute capability {floor} or newer."

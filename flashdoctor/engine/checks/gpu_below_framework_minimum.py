@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flashdoctor.engine import situation
 from flashdoctor.engine.checks._gpus import named, visible_gpus
 from flashdoctor.engine.checks._vllm import installed_version
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
@@ -20,6 +21,8 @@ def judge(view: View) -> Judgement:
     if minimum is None:
         raise MissingFactError(_MINIMUM)
     old = [gpu for gpu in visible_gpus(view) if gpu.capability < minimum]
+    if not old and situation.is_jetson(view):
+        raise MissingFactError("live.kernel_ran")
     if not old:
         return passed(_GPU, _MINIMUM)
     return failed(

@@ -15,7 +15,7 @@ def judge(view: View) -> Judgement:
     if situation.says(view, _WORDS):
         return failed("live.error", "driver.libcuda_path", "driver.libcuda_candidates")
     path = view.get("driver.libcuda_path")
-    if path.is_known or situation.proves_cuda(view) or situation.uses_windows_driver(view):
+    if path.is_known or situation.proves_cuda(view) or situation.runs_on_windows(view):
         return passed("driver.libcuda_path")
     view.need("driver.libcuda_path")
     runs = situation.reports_gpu(view) or view.value("nvml.status") == "ok"

@@ -7,7 +7,7 @@ from flashdoctor.engine.view import Judgement, View, failed, passed
 
 def judge(view: View) -> Judgement:
     """Compare names; one GPU alone is always of one kind."""
-    names = [str(device.get("name") or "") for device in view.devices()]
+    names = [str(device["name"]) for device in view.devices() if device.get("name")]
     kinds = list(dict.fromkeys(names))
     if len(kinds) < 2:  # noqa: PLR2004 - two of a kind
         return passed("gpu.devices")

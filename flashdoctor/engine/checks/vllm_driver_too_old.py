@@ -14,6 +14,8 @@ def judge(view: View) -> Judgement:
     """Compare the driver with the floor of vLLM's CUDA major; FD121 has torch's as well."""
     version = installed_version(view)
     floor, driver = view.need(_FLOOR), view.need(_DRIVER)
+    if situation.is_jetson(view):
+        raise MissingFactError(_DRIVER)
     if floor is None or driver is None:
         raise MissingFactError(_FLOOR if floor is None else _DRIVER)
     if not drivers.is_below(driver, floor) or _is_proven(view) or _is_lifted(view, floor):

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from flashdoctor.engine.checks._pins import fits
-from flashdoctor.engine.checks._vllm import installed_version, is_from_matrix, release_in
+from flashdoctor.engine.checks._vllm import (
+    installed_version,
+    is_from_matrix,
+    is_row_of,
+    release_in,
+    release_row,
+    row_before,
+)
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 
 _LIMITS, _PYTHON = "vllm.python_requires", "python.version"
@@ -19,8 +26,19 @@ def judge(view: View) -> Judgement:
         raise MissingFactError(_LIMITS if limits is None else _PYTHON)
     if fits(python, limits):
         return passed(_LIMITS, _PYTHON)
+    if _may_be_wider(view, version, python):
+        raise MissingFactError(_LIMITS)
     detail = f"vLLM {version} takes Python {limits}, this is Python {python}."
     return failed(_LIMITS, _PYTHON, "vllm.version", detail=detail)
+
+
+def _may_be_wider(view: View, version: str, python: str) -> bool:
+    """Whether the limits are those of a later patch, and the X.Y before took this Python."""
+    row = release_row(view)
+    if row is None or not is_from_matrix(view.get(_LIMITS)) or is_row_of(row, version):
+        return False
+    before = row_before(view, row)
+    return before is not None and fits(python, before["requires_python"])
 
 
 def _limits(view: View, version: str) -> str | None:

@@ -24,6 +24,8 @@ def judge(view: View) -> Judgement:
         detail = f"vLLM {version} needs {summary(missing.value)}, which this torch does not have."
         return failed(_MISSING, "vllm.version", _TORCH, _PIN, detail=detail, values=_wanted(view))
     pin, torch = view.get(_PIN), view.need(_TORCH)
+    if torch and not pin.is_known and loads:
+        return passed("vllm.version", _TORCH)
     if torch is None or not pin.is_known:
         raise MissingFactError(_TORCH if torch is None else _PIN)
     if fits(torch, pin.value):

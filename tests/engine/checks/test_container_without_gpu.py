@@ -36,3 +36,7 @@ def test_a_node_shows_that_a_gpu_was_given(look: Look) -> None:
 def test_an_unasked_nvml_is_no_verdict(look: Look) -> None:
     with pytest.raises(MissingFactError, match=r"nvml.status"):
         judge(look({"container.kind": "docker"}))
+
+
+def test_a_container_without_a_driver_has_no_gpu(look: Look) -> None:
+    assert judge(look({"container.kind": "docker", "driver.version": None})).outcome == "fail"

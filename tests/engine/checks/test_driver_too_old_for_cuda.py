@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from flashdoctor.engine.checks.driver_too_old_for_cuda import judge
-from flashdoctor.engine.view import View
+from flashdoctor.engine.view import MissingFactError, View
 
 Look = Callable[..., View]
 
@@ -57,3 +57,9 @@ def test_windows_has_floors_of_its_own(look: Look) -> None:
     assert judge(look(facts)).outcome == "pass"
     judgement = judge(look({**facts, "os.system": "Windows"}))
     assert "Windows driver 528.33" in judgement.detail
+
+
+def test_the_numbers_of_a_jetson_s_driver_are_its_own(look: Look) -> None:
+    facts = {"gpu.name": "NVIDIA Thor", "driver.version": "580.00", "torch.version": "2.9.1+cu130"}
+    with pytest.raises(MissingFactError):
+        judge(look(facts))

@@ -42,3 +42,24 @@ def test_a_vendor_build_counts_as_its_release(ask: Any) -> None:
         "flash_attn.wheel.file": built_for("2.8"),
     }
     assert ask(CHECK, facts).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("wheel", "running", "outcome", "severity"),
+    [
+        ("2.5.7+cu122torch2.3cxx11abiFALSE", "2.3.0+cu121", "fail", None),
+        ("2.5.8+cu122torch2.3cxx11abiFALSE", "2.3.0+cu121", "pass", None),
+        ("2.5.8+cu122torch2.2cxx11abiFALSE", "2.2.0+cu121", "fail", None),
+        ("2.5.8+cu122torch2.2cxx11abiFALSE", "2.2.2+cu121", "pass", None),
+        ("2.5.0+cu122torch2.2cxx11abiTRUE", "2.2.0a0+81ea7a4", "pass", None),
+        ("2.5.0+cu122torch2.2cxx11abiFALSE", "2.2.0+cu121", "fail", "warning"),
+        ("2.7.2.post1+cu12torch2.6cxx11abiFALSE", "2.6.0+cu124", "fail", "warning"),
+        ("2.7.2.post1+cu126torch2.6", "2.6.0+cu124", "pass", None),
+    ],
+)
+def test_official_wheels_were_built_against_one_very_torch(
+    ask: Any, wheel: str, running: str, outcome: str, severity: str | None
+) -> None:
+    file = f"flash_attn-{wheel}-cp310-cp310-linux_x86_64.whl"
+    judgement = ask(CHECK, {"torch.version": running, "flash_attn.wheel.file": file})
+    assert (judgement.outcome, judgement.severity) == (outcome, severity)

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from flashdoctor.engine.view import MissingFactError
+
 CHECK = "flash-attn-wheel-other-platform"
 
 
@@ -37,3 +39,18 @@ def test_the_machine_in_the_file_counts_before_the_tag(ask: Any) -> None:
         "os.platform": "linux_aarch64",
     }
     assert ask(CHECK, facts).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("tag", "system", "outcome"),
+    [("linux_x86_64", "Windows", "fail"), ("win_amd64", "Linux", "fail")],
+)
+def test_the_system_alone_is_enough_to_tell(ask: Any, tag: str, system: str, outcome: str) -> None:
+    facts = {"flash_attn.version": "2.8.3", "flash_attn.wheel.platform": tag, "os.system": system}
+    assert ask(CHECK, facts).outcome == outcome
+
+
+def test_the_same_system_on_an_unknown_processor_is_no_verdict(ask: Any) -> None:
+    facts = {"flash_attn.version": "2.8.3", "flash_attn.wheel.platform": "linux_x86_64"}
+    with pytest.raises(MissingFactError):
+        ask(CHECK, {**facts, "os.system": "Linux"})

@@ -14,7 +14,7 @@ def test_both_lies_are_put_into_words(ask: Any) -> None:
 
 
 def test_it_is_a_curiosity_where_the_extension_loads(ask: Any) -> None:
-    name = "flash_attn-2.8.3+cu12torch2.8cxx11abiFALSE-cp312-cp312-linux_x86_64.whl"
-    facts = {"torch.version": "2.8.0+cu128", "flash_attn.wheel.file": name}
+    name = "flash_attn-2.8.3+cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl"
+    facts = {"torch.version": "2.6.0+cu126", "flash_attn.wheel.file": name}
     assert ask(CHECK, facts).severity is None
     assert ask(CHECK, {**facts, "flash_attn.missing_symbols": []}).severity == "info"

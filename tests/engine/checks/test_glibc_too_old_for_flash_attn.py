@@ -29,3 +29,13 @@ def test_a_manylinux_tag_is_a_promise(ask: Any) -> None:
     facts = {"flash_attn.wheel.file": wheel("2.8.3", "2.9", "manylinux_2_28_x86_64")}
     assert ask(CHECK, {**facts, "os.glibc": "2.28"}).outcome == "pass"
     assert ask(CHECK, {**facts, "os.glibc": "2.17"}).outcome == "fail"
+
+
+def test_a_bare_version_is_only_doubted(ask: Any) -> None:
+    facts = {"os.glibc": "2.31", "flash_attn.version": "2.8.3"}
+    judgement = ask(CHECK, {**facts, "torch.version": "2.8.0+cu128"})
+    assert (judgement.outcome, judgement.severity) == ("fail", "warning")
+    seen = {**facts, "torch.version": "2.8.0+cu128", "flash_attn.extension_glibc": "2.29"}
+    assert ask(CHECK, seen).outcome == "pass"
+    with pytest.raises(MissingFactError):
+        ask(CHECK, {**facts, "torch.version": "2.9.1+cu128"})

@@ -30,3 +30,9 @@ def test_nodes_and_a_module_show_that_a_driver_runs(look: Look) -> None:
 )
 def test_the_loaders_words_are_enough(look: Look, words: str) -> None:
     assert judge(look({"live.error": words})).evidence[0] == "live.error"
+
+
+def test_wsl_needs_it_as_linux_does_and_windows_has_none(look: Look) -> None:
+    facts = {"driver.libcuda_path": None, "nvml.status": "ok", "gpu.count": 1}
+    assert judge(look({**facts, "wsl.version": 2, "os.system": "Linux"})).outcome == "fail"
+    assert judge(look({**facts, "os.system": "Windows"})).outcome == "pass"

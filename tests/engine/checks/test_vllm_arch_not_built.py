@@ -2,6 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from flashdoctor.engine.view import MissingFactError
+
 CHECK = "vllm-arch-not-built"
 
 
@@ -23,3 +27,10 @@ def test_gpus_below_the_minimum_are_another_rule_s(ask: Any) -> None:
         {"index": 1, "name": "NVIDIA L4", "compute_capability": "8.9"},
     ]
     assert ask(CHECK, {"gpu.devices": devices, "vllm.version": "0.10.2"}).outcome == "pass"
+
+
+def test_what_a_jetson_runs_is_not_the_wheel_of_the_tables(ask: Any) -> None:
+    thor = {"gpu.name": "NVIDIA Thor", "vllm.version": "0.20.2"}
+    with pytest.raises(MissingFactError):
+        ask(CHECK, thor)
+    assert ask(CHECK, {**thor, "vllm.sass": ["sm_90"]}).outcome == "fail"

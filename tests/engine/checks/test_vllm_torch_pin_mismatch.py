@@ -2,6 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from flashdoctor.engine.view import MissingFactError
+
 CHECK = "vllm-torch-pin-mismatch"
 PINNED = {"vllm.version": "0.10.2", "torch.version": "2.9.0"}
 
@@ -18,6 +22,13 @@ def test_a_build_that_loads_is_only_out_of_its_pin(ask: Any) -> None:
     imports = [{"module": "vllm._C", "status": "ok"}]
     proven = {**PINNED, "live.status": "ok", "live.imports": imports}
     assert ask(CHECK, proven).severity == "warning"
+
+
+def test_a_build_that_loads_needs_no_pin(ask: Any) -> None:
+    built = {"vllm.version": "0.40.0", "torch.version": "2.9.0"}
+    with pytest.raises(MissingFactError):
+        ask(CHECK, built)
+    assert ask(CHECK, {**built, "vllm.missing_symbols": []}).outcome == "pass"
 
 
 def test_missing_symbols_count_though_the_pin_holds(ask: Any) -> None:

@@ -24,3 +24,9 @@ def test_a_device_and_a_silent_nvml_leave_it_open(look: Look) -> None:
 
 def test_wsl_1_has_a_rule_of_its_own(look: Look) -> None:
     assert judge(look({"wsl.version": 1, "wsl.dxg": False})).outcome == "pass"
+
+
+def test_a_windows_without_the_driver_is_told(look: Look) -> None:
+    stated = {"wsl.version": 2, "gpu.name": "RTX 4090", "driver.version": None}
+    assert judge(look(stated)).evidence[0] == "driver.version"
+    assert judge(look({**stated, "nvml.status": "ok"})).outcome == "pass"
