@@ -111,7 +111,7 @@ def _has_no_gpu(seen: Snapshot) -> bool:
     """Whether that is as good as certain: an NVML that is there and fails says nothing."""
     count = seen["gpu.count"]
     if count.state == "unknown":
-        return seen.value("nvml.status", "library-not-found") == "library-not-found"
+        return bool(seen.value("nvml.status", "library-not-found") == "library-not-found")
     return not count.value
 
 
