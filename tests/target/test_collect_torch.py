@@ -1,13 +1,7 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
-
-import pytest
-
-from flashdoctor.target.collect import collect_facts
 
 PINS = (
     'nvidia-cublas-cu12==12.4.5.8; platform_system == "Linux"',
@@ -200,14 +194,3 @@ def test_a_folder_on_pythonpath_that_hides_a_package_is_named(site: Any, tmp_pat
     (tmp_path / "torch/__init__.py").touch()
     found = site.facts({"PYTHONPATH": str(tmp_path)})
     assert found["python.shadowed"].value == ["torch"]
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="this interpreter has no torch"
-)
-def test_the_torch_of_this_interpreter_is_read_as_it_is() -> None:
-    import torch  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - may be missing
-
-    found = {fact.path: fact for fact in collect_facts(sys.executable).facts}
-    assert found["torch.version"].value == torch.__version__
-    assert found["torch.cuda"].value == torch.version.cuda
