@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from flashdoctor.target.process import Ended, Limits, run_process
 
 Failure: TypeAlias = Literal["not-found", "permission", "timeout", "overflow", "os-error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class Completed(NamedTuple):
     """What a program said.
 
     `status` is its exit status, minus the signal's number where a signal ended it, None where it

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashdoctor.probes.gpu_answer import Answer
 from flashdoctor.probes.kernel_module import KernelModule
@@ -16,8 +15,7 @@ _VAGUE = {"library-not-found", "unknown-error"}  # where nvidia-smi may know bet
 _FABRIC = {"not-started", "in-progress", "completed", "completed-with-error"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What everyone said who was asked.
 
     `smi` is None where nvidia-smi was not asked or is not there, `bus` where no PCI bus is listed.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from flashdoctor.model.facts import Fact, unknown
 from flashdoctor.probes import (
@@ -26,8 +25,7 @@ from flashdoctor.probes.tree import SYSTEM_ROOT
 Reader: TypeAlias = Callable[[Path, Mapping[str, str]], list[Fact]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(NamedTuple):
     """A reader of facts and the paths that it states, whatever it finds."""
 
     name: str

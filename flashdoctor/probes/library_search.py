@@ -10,8 +10,8 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from flashdoctor.probes.ld_cache import NAME as CACHE_NAME
 from flashdoctor.probes.ld_cache import parse_ld_cache
@@ -33,8 +33,7 @@ _CACHE_KINDS = {"x86_64": 0x0300, "aarch64": 0x0A00}  # the upper byte of a cach
 _KIND_MASK = 0xFF00
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A library file that the loader could take.
 
     `name` is what the loader calls it, `target` what stands behind all links, `via` what led

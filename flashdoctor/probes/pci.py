@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from flashdoctor.probes.tree import exists, inside, names_in, read_text, resolved
 
@@ -15,8 +15,7 @@ _DISPLAY = "0x03"  # VGA, XGA, 3D and other display controllers
 _BRIDGE = "0x0680"  # what an NVSwitch calls itself: a bridge of no known kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PciDevice:
+class PciDevice(NamedTuple):
     """One of NVIDIA's devices: its PCI class and the kernel driver that holds it, if any."""
 
     class_code: str

@@ -6,9 +6,8 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashdoctor.model.facts import Fact, absent, known, known_or_absent, unknown
 from flashdoctor.probes.command import run
@@ -41,8 +40,7 @@ _PARENTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class Home(NamedTuple):
     """A folder with `bin/nvcc` in it, or one that ought to have it, and what led there."""
 
     name: str

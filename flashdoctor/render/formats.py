@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from flashdoctor.model.finding import Report
-from flashdoctor.render.style import Style
+if TYPE_CHECKING:
+    from flashdoctor.model.finding import Report
+    from flashdoctor.render.style import Style
 
-Renderer: TypeAlias = Callable[[Report, Style], str]
+Renderer: TypeAlias = "Callable[[Report, Style], str]"
 
 _MODULES = ("terminal", "json_v1")
 
