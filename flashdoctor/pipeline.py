@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from flashdoctor.engine.verdict import FailOn
     from flashdoctor.model.finding import Report
     from flashdoctor.model.rule import Component, Rule
+    from flashdoctor.model.smoke import Case, SmokeReport
+    from flashdoctor.smoke.plan import SmokePlan
+    from flashdoctor.smoke.run import Progress
 
 Smoke: TypeAlias = Literal["auto", "on", "off"]
 
@@ -51,11 +54,47 @@ def assume(items: Iterable[str]) -> Snapshot:
     return read_assumptions(items)
 
 
-def collect(python: str | None, smoke: Smoke) -> Snapshot:
-    """Look at this machine and the target Python; redacted. Takes a few seconds at most."""
+def collect(python: str | None, smoke: Smoke, required: Iterable[Component] = ()) -> Snapshot:
+    """Look at this machine and the target Python; redacted. Takes a few seconds at most.
+
+    On a GPU, what is `required` is run as well as far as `smoke` allows.
+    """
     from flashdoctor.probes.machine import read_machine
 
-    return _redacted(read_machine(python, smoke, os.environ, meanwhile=_warm_up))
+    return _redacted(read_machine(python, smoke, os.environ, meanwhile=_warm_up, required=required))
+
+
+def plan_smoke(python: str | None) -> SmokePlan:
+    """Return the cases of this machine and target Python, and what is known about both."""
+    from flashdoctor.engine.derive import derive
+    from flashdoctor.probes.machine import read_machine
+    from flashdoctor.smoke.plan import SmokePlan, plan_cases
+    from flashdoctor.target.choose import choose_python
+
+    path = choose_python(python).path
+    facts = derive(read_machine(python, "off", os.environ, meanwhile=_warm_up), tables())
+    return SmokePlan(python=path, facts=facts, cases=plan_cases(facts))
+
+
+def smoke(
+    plan: SmokePlan,
+    cases: Sequence[Case],
+    *,
+    required: Iterable[Component] = (),
+    options: Mapping[str, Any] | None = None,
+    progress: Progress,
+) -> SmokeReport:
+    """Run the cases in the target Python and judge what became of them."""
+    from flashdoctor.smoke.facts import smoke_facts
+    from flashdoctor.smoke.report import compose, judge_cases
+    from flashdoctor.smoke.run import run_cases
+
+    run = run_cases(plan.python, cases, options=options, progress=progress)
+    done = judge_cases(cases, run, tables())
+    proof = snapshots.of(smoke_facts(done, run))
+    told = snapshots.merge(proof, Snapshot({f.path: f for f in plan.facts if f.path not in proof}))
+    judged = judge_snapshot(_redacted(told), required=required)
+    return compose(done, run, judged)
 
 
 def _warm_up() -> None:
@@ -75,7 +114,7 @@ def load_snapshot(source: str) -> Snapshot:
     if source.startswith(EXAMPLE_PREFIX):
         text = _read_example(source.removeprefix(EXAMPLE_PREFIX))
     else:
-        text = _read_text(source)
+        text = read_text(source)
     try:
         body: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -92,7 +131,8 @@ def _snapshot_part(body: Any) -> Any:
     return body
 
 
-def _read_text(source: str) -> str:
+def read_text(source: str) -> str:
+    """Read a text of at most 16 MiB from a file or from `-` (standard input)."""
     try:
         if source == "-":
             if sys.stdin is None:
@@ -105,7 +145,7 @@ def _read_text(source: str) -> str:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read {source}: {reason}") from None
     if len(data) > MAX_SNAPSHOT_BYTES:
-        raise InputError(f"{source} is larger than 16 MiB: not a snapshot")
+        raise InputError(f"{source} is larger than 16 MiB")
     return data.decode("utf-8-sig", errors="replace")
 
 

@@ -107,7 +107,7 @@ def check(  # noqa: PLR0913 - one parameter is one option
 
     rules = pipeline.rules() if select or ignore else ()
     report = pipeline.judge_snapshot(
-        _facts(python, snapshot, assume, smoke),
+        _facts(python, snapshot, assume, smoke, required),
         required=cast("Sequence[Component]", required),
         select=expand("--select", select or (), rules),
         ignore=expand("--ignore", ignore or (), rules),
@@ -132,7 +132,11 @@ def _reject_mixtures(
 
 
 def _facts(
-    python: str | None, snapshot: str | None, assume: list[str] | None, smoke: str
+    python: str | None,
+    snapshot: str | None,
+    assume: list[str] | None,
+    smoke: str,
+    required: Sequence[str],
 ) -> Snapshot:
     from flashdoctor import pipeline
 
@@ -140,7 +144,7 @@ def _facts(
         return pipeline.assume(assume)
     if snapshot is not None:
         return pipeline.load_snapshot(snapshot)
-    return pipeline.collect(python, cast("Smoke", smoke))
+    return pipeline.collect(python, cast("Smoke", smoke), cast("Sequence[Component]", required))
 
 
 def _examples(output_format: str) -> str:

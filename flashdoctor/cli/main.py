@@ -15,6 +15,7 @@ from flashdoctor.cli import matrix, rules
 from flashdoctor.cli.check import check
 from flashdoctor.cli.output import Outcome, deliver, write_stderr, write_stdout
 from flashdoctor.cli.parsing import USAGE_ERROR, Command, new_app
+from flashdoctor.cli.smoke import smoke
 from flashdoctor.cli.snapshot import snapshot
 from flashdoctor.errors import FlashdoctorError, UsageError
 from flashdoctor.render.clean import clean
@@ -28,6 +29,7 @@ _GARBAGE = 100_000  # objects more before Python looks for garbage; 700 by defau
 
 app = new_app("Say whether flash attention can run on this GPU stack, why not, and what to do.")
 app.command(cls=Command)(check)
+app.command(cls=Command)(smoke)
 app.command(cls=Command)(snapshot)
 app.add_typer(rules.app, name="rules")
 app.add_typer(matrix.app, name="matrix")

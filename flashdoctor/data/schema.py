@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flashdoctor.data.compat import COMPAT_SHAPES
+from flashdoctor.data.kernels import KERNELS
 from flashdoctor.data.launch import LAUNCH_SHAPES
 from flashdoctor.data.provenance import META, sourced
 from flashdoctor.data.shape import Field, Section, Shape, may, need
@@ -82,6 +83,7 @@ _RULES = Shape({"rule": _RULE})
 SHAPES: Mapping[str, Shape] = {
     "meta": _META,
     "folklore": Shape({"meta": META, "claim": _CLAIM}),
+    "kernels": KERNELS,
     **{f"compat/{name}": shape for name, shape in COMPAT_SHAPES.items()},
     **{f"launch/{name}": shape for name, shape in LAUNCH_SHAPES.items()},
 }

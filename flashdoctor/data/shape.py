@@ -25,6 +25,14 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _CUDA_TAG = re.compile(r"cu\d{2,3}")
 _PYTHON_TAG = re.compile(r"cp\d{2,3}t?")
 
+
+def _compiles(text: str) -> bool:
+    try:
+        return re.compile(text) is not None
+    except (re.error, OverflowError):
+        return False
+
+
 _TEXTS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "text": ("a text that is not empty", str.strip),
     "version": ("a version", lambda text: release(text) is not None),
@@ -40,6 +48,7 @@ _TEXTS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "month": ("a month such as 2026-11", _MONTH.fullmatch),
     "day or month": ("a day or month such as 2026-11", _DAY_OR_MONTH.fullmatch),
     "day": ("a day such as 2026-11-30", _DAY.fullmatch),
+    "pattern": ("a regular expression", _compiles),
 }
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),

@@ -100,7 +100,7 @@ def _finding(rule: Rule, judgement: Judgement, view: View) -> Finding:
     return Finding(
         id=rule.id,
         name=rule.name,
-        cause=rule.cause,
+        cause=judgement.cause or rule.cause,
         outcome="fail",
         severity=judgement.severity or effective_severity(rule, view),
         title=rule.title,

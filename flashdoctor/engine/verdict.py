@@ -35,11 +35,14 @@ def missing_facts(
     Established means: for each required component (any, where none is) a rule that decides it was
     judged, torch is known, and no core fact that was looked for came back unknown. A rule that
     was judged and failed decides as well: as an error it is the verdict, as a warning it leaves the
-    component usable. On a machine outside the tables only a CUDA kernel that ran counts.
+    component usable. On a machine outside the tables only a CUDA kernel that ran counts, and where
+    attention was run, a required component is established by a proof and by nothing less.
     """
     lost = [path for path in CORE if path in snapshot and snapshot[path].state == "unknown"]
     if lost:
         return tuple(lost)
+    if _lacks_proof(snapshot, results, rules, required):
+        return (_PROOF,)
     if any(rules[item.id].outside for item in results.findings) and not _ran(snapshot):
         return ("live.kernel_ran",)
     judged = [*results.passed, *(rules[item.id] for item in results.findings if _failed(item))]

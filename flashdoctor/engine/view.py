@@ -70,7 +70,8 @@ class View:
 class Judgement:
     """A check's answer. `evidence` lists fact paths; `values` fill `{advice.x}` in the fix.
 
-    `severity` overrides the row's where a check knows better (some of several GPUs affected).
+    `severity` and `cause` override the row's where a check knows better (some of several GPUs
+    affected; a refusal that says itself why).
     """
 
     outcome: Literal["pass", "fail"]
@@ -78,6 +79,7 @@ class Judgement:
     detail: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     severity: Severity | None = None
+    cause: str | None = None
 
 
 def passed(*evidence: str) -> Judgement:
@@ -90,8 +92,14 @@ def failed(
     detail: str = "",
     values: Mapping[str, str] | None = None,
     severity: Severity | None = None,
+    cause: str | None = None,
 ) -> Judgement:
     """Say that the rule is broken; `detail` tells in one sentence how, with the user's values."""
     return Judgement(
-        outcome="fail", evidence=evidence, detail=detail, values=values or {}, severity=severity
+        outcome="fail",
+        evidence=evidence,
+        detail=detail,
+        values=values or {},
+        severity=severity,
+        cause=cause,
     )

@@ -63,6 +63,11 @@ GPU_KEYS = (
     "min_driver_branch", "last_driver_branch", "segment",
 )  # fmt: skip
 
+SMOKE_KEYS = (
+    "name", "api", "backend", "expected_family", "family", "proven", "as_expected", "status", "ms",
+    "gain", "kernel", "max_abs_error", "causes", "reason", "fix", "components",
+)  # fmt: skip
+
 
 def _extension_specs(path: str, what: str) -> tuple[FactSpec, ...]:
     return (
@@ -213,6 +218,12 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("live.kernel_error", "text", "what that kernel's launch said"),
     FactSpec("live.imports", "records", "extensions imported after torch",
              ("module", "status", "error")),
+    # Attention that really ran, in a child.
+    FactSpec("smoke.status", "word", "ok, inferred, cpu, error, not-run"),
+    FactSpec("smoke.error", "text", "why no kernel could be named"),
+    FactSpec("smoke.proven", "texts", "families of kernels that a kernel's name proves"),
+    FactSpec("smoke.faults", "texts", "cases that did not end as they should"),
+    FactSpec("smoke.cases", "records", "every case that was run", SMOKE_KEYS),
     # flash-attn.
     FactSpec("flash_attn.version", "version", "version of the distribution flash-attn"),
     FactSpec("flash_attn.wheel.file", "text", "wheel file name"),

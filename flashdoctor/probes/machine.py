@@ -6,15 +6,15 @@ imported while it starts.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from flashdoctor.errors import TargetError
 from flashdoctor.model import snapshot as snapshots
 from flashdoctor.model.facts import Fact
+from flashdoctor.model.rule import Component
 from flashdoctor.model.snapshot import Snapshot
+from flashdoctor.target.beside import Beside
 from flashdoctor.target.choose import Choice, choose_python
 from flashdoctor.target.collect import Collected, collect_facts, not_collected
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Smoke: TypeAlias = Literal["auto", "on", "off"]
-T = TypeVar("T")
-
-_PATIENCE_S = 0.1  # Ctrl-C may not interrupt a longer wait, and never does on Windows
 
 
 def read_machine(
@@ -32,23 +29,26 @@ def read_machine(
     smoke: Smoke,
     environ: Mapping[str, str],
     meanwhile: Callable[[], object] = lambda: None,
+    required: Iterable[Component] = (),
 ) -> Snapshot:
     """Return all facts of this machine and of the target Python, not yet redacted.
 
-    The live import runs with `smoke` on, or by itself where there is a GPU and torch. `meanwhile`
-    is called while the children are still at work. Raises TargetNotFoundError only where `python`
-    was named and is not there.
+    The live import runs with `smoke` on, or by itself where there is a GPU and torch; a few
+    attention kernels run behind it, and what proves the `required` ones. `meanwhile` is called
+    while the children are still at work. Raises TargetNotFoundError only where `python` was named
+    and is not there.
     """
     named = choose_python(python, environ) if python is not None else None
-    target = _Beside(lambda: _read_target(named, environ))
-    gpu = _Beside(lambda: _read_gpu(environ))
-    host = _Beside(lambda: _read_host(environ))
+    target = Beside(lambda: _read_target(named, environ))
+    gpu = Beside(lambda: _read_gpu(environ))
+    host = Beside(lambda: _read_host(environ))
     meanwhile()
     seen = snapshots.merge(snapshots.of(gpu.result()), snapshots.of(host.result()))
     collected, path = target.result()
     audited = snapshots.of(_audit(collected, environ))
     live = _read_live(smoke, seen, collected, path, environ)
-    return snapshots.merge(live, seen, snapshots.of(collected.facts), audited)
+    found = snapshots.merge(live, seen, snapshots.of(collected.facts), audited)
+    return snapshots.merge(found, _read_smoke(found, path, environ, required))
 
 
 def _read_target(
@@ -97,6 +97,18 @@ def _read_live(
     return snapshots.of(run_live(path, imports=plan_imports(collected), environ=environ))
 
 
+def _read_smoke(
+    found: Snapshot, path: Path | None, environ: Mapping[str, str], required: Iterable[Component]
+) -> Snapshot:
+    if path is None or found.value("live.kernel_ran") is not True:
+        from flashdoctor.smoke.skipped import not_run
+
+        return snapshots.of(not_run("no kernel of torch ran before"))
+    from flashdoctor.smoke.quick import run_quick
+
+    return snapshots.of(run_quick(path, found, required, environ))
+
+
 def _why_not_live(smoke: Smoke, seen: Snapshot, collected: Collected) -> str:
     if smoke == "off":
         return "--smoke off"
@@ -113,30 +125,3 @@ def _has_no_gpu(seen: Snapshot) -> bool:
     if count.state == "unknown":
         return bool(seen.value("nvml.status", "library-not-found") == "library-not-found")
     return not count.value
-
-
-@dataclass(slots=True)
-class _Beside(Generic[T]):
-    """A call that runs in a thread of its own; `result` waits for it and raises what it raised."""
-
-    call: Callable[[], T]
-    _answer: list[T] = field(default_factory=list)
-    _failure: list[BaseException] = field(default_factory=list)
-    _thread: threading.Thread = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._answer.append(self.call())
-        except BaseException as error:  # noqa: BLE001 - handed on by result()
-            self._failure.append(error)
-
-    def result(self) -> T:
-        while self._thread.is_alive():
-            self._thread.join(_PATIENCE_S)
-        if self._failure:
-            raise self._failure[0]
-        return self._answer[0]

@@ -100,6 +100,8 @@ def _name(path: str) -> str:
 def _command(path: str, facts: Snapshot) -> Iterator[str]:
     if path.startswith(("gpu.", "driver.")):
         yield _NVIDIA_SMI
+    elif path.startswith("smoke."):
+        yield "flashdoctor smoke --verbose"
     elif facts.value("python.status", "ok") != "ok" or facts[path].state == "absent":
         yield "flashdoctor check --python PATH"
     elif path in _PACKAGES:

@@ -22,6 +22,7 @@ _HEADS: Mapping[str, str] = {
     "toolkit": "CUDA toolkit",
     "python": "Python",
     "live": "live import:",
+    "smoke": "attention",
     "env": "",
 }
 _WORDS: Mapping[str, str] = {

@@ -14,6 +14,10 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
         "report", "requirements", "distributions", "environment", "packages", "torch_files",
         "attention", "collect",
     ),
+    "smoke": (
+        "live", "smoke_measure", "smoke_problem", "smoke_sdpa", "smoke_flash", "smoke_others",
+        "smoke_config", "smoke_transformers", "smoke_vllm", "smoke",
+    ),
 }  # fmt: skip
 """Agents of more than one part, the main one last; any other agent is its own only part."""
 

@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
 
 Reason: TypeAlias = Literal["ended", "timeout", "overflow"]
+Listener: TypeAlias = Callable[[bytes], "float | None"]
+"""Gets what a child has printed since the last call; may return a new limit of silence, in s."""
 
 _CHUNK = 1 << 16
 _KEPT_STDERR = 1 << 16
@@ -67,19 +69,22 @@ def run_process(
     stdin: bytes = b"",
     environ: Mapping[str, str] | None = None,
     limits: Limits,
+    listener: Listener | None = None,
 ) -> Ended:
     """Run a command to its end or to a limit; OSError or ValueError where it cannot be started.
 
     `environ` replaces the whole environment, PATH for the search included where the system allows
     that. The whole group is killed in either case: what the child left running is its litter. On
-    Windows that is so only for a child which has not ended by itself.
+    Windows that is so only for a child which has not ended by itself. `listener` is called in this
+    thread, within a twentieth of a second; what it raises ends the child as well.
     """
-    talk = _Conversation(_start(command, environ, takes_input=bool(stdin)), limits)
+    talk = _Conversation(_start(command, environ, takes_input=bool(stdin)), limits, listener)
     try:
         talk.begin(stdin)
         reason = talk.listen()
     finally:  # Ctrl-C does not reach a group of its own
         talk.stop()
+    talk.tell()
     return talk.result(reason)
 
 
@@ -110,9 +115,14 @@ class _Conversation:
     The thread of standard output then awaits the child's end: as a rule that is the same moment.
     """
 
-    def __init__(self, child: subprocess.Popen[bytes], limits: Limits) -> None:
+    def __init__(
+        self, child: subprocess.Popen[bytes], limits: Limits, listener: Listener | None
+    ) -> None:
         self._child = child
         self._limits = limits
+        self._silence_s = limits.silence_s
+        self._listener = listener
+        self._told = 0
         self._stdout, self._stderr = bytearray(), bytearray()
         self._started = self._heard = time.monotonic()
         self._changed = threading.Condition()
@@ -144,6 +154,7 @@ class _Conversation:
         """Wait until the child has ended and its pipes are closed, or for a limit."""
         with self._changed:
             while True:
+                self.tell()
                 if len(self._stdout) > self._limits.output_bytes:
                     return "overflow"
                 if self._is_over():
@@ -154,6 +165,13 @@ class _Conversation:
                 # In short steps: on Windows nothing interrupts a long one.
                 if not self._changed.wait(min(left_s, _TICK_S)):
                     self._look()
+
+    def tell(self) -> None:
+        """Hand the listener what it has not had yet."""
+        news = bytes(self._stdout[self._told :]) if self._listener else b""
+        self._told += len(news)
+        silence_s = self._listener(news) if self._listener and news else None
+        self._silence_s = self._silence_s if silence_s is None else silence_s
 
     def _look(self) -> None:
         """Notice the end of a child whose output somebody else holds open."""
@@ -166,11 +184,11 @@ class _Conversation:
         return not self._outputs_open or time.monotonic() - self._exited > _SETTLE_S
 
     def _time_left(self) -> float:
-        now, limits = time.monotonic(), self._limits
-        left_s = self._started + limits.timeout_s - now
-        if limits.silence_s is None:
+        now = time.monotonic()
+        left_s = self._started + self._limits.timeout_s - now
+        if self._silence_s is None:
             return left_s
-        return min(left_s, self._heard + limits.silence_s - now)
+        return min(left_s, self._heard + self._silence_s - now)
 
     def stop(self) -> None:
         """Kill what is left of the group, take what its pipes still hold, let go of the rest."""

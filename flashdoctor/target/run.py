@@ -6,10 +6,10 @@ import json
 import os
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from flashdoctor.errors import (
     TargetCrashedError,
@@ -21,6 +21,9 @@ from flashdoctor.errors import (
 )
 from flashdoctor.target.payload import program
 from flashdoctor.target.process import Ended, Limits, run_process
+
+Watcher: TypeAlias = Callable[[Mapping[str, Any]], "float | None"]
+"""Gets each report as it comes; may return how long, in s, the agent may be silent from then on."""
 
 SENTINEL = b"FLASHDOCTOR-AGENT-V1 "
 OLDEST = "3.8"
@@ -70,13 +73,14 @@ def run_agent(
     return dict(done.reports[-1])
 
 
-def exchange(
+def exchange(  # noqa: PLR0913 - what to run, in what, for how long, heard by whom: none hides another
     python: str | Path,
     agent: str,
     *,
     limits: Limits,
     options: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
+    watch: Watcher | None = None,
 ) -> Exchange:
     """Run an agent and return all it reported; TargetNotFoundError where nothing could be started.
 
@@ -91,11 +95,30 @@ def exchange(
             stdin=text,
             environ={**environ, "PYTHONDONTWRITEBYTECODE": "1"},
             limits=limits,
+            listener=_Lines(agent, watch).hear if watch else None,
         )
     except (OSError, ValueError) as error:  # ValueError: a null byte in the path
         raise _not_started(str(python), error) from error
     reports = parse_reports(ended.stdout, agent)
     return Exchange(python=str(python), agent=agent, reports=reports, ended=ended, limits=limits)
+
+
+class _Lines:
+    """Cuts what comes into lines, and hands on the reports among them."""
+
+    def __init__(self, agent: str, watch: Watcher) -> None:
+        self._agent, self._watch = agent, watch
+        self._rest = b""
+
+    def hear(self, data: bytes) -> float | None:
+        """Take the next piece of output; return the last limit that the watcher gave."""
+        lines, newline, rest = (self._rest + data).rpartition(b"\n")
+        self._rest = rest
+        silence_s = None
+        for report in parse_reports(lines, self._agent) if newline else ():
+            answer = self._watch(report)
+            silence_s = silence_s if answer is None else answer
+        return silence_s
 
 
 def _not_started(python: str, error: Exception) -> TargetNotFoundError:

@@ -45,4 +45,4 @@ def test_an_agent_states_only_facts_of_the_catalogue(path: Path) -> None:
         group, dot, rest = node.value.partition(".")
         if dot and group in groups and rest.replace("_", "").replace(".", "").isalpha():
             known_name = node.value in FACTS or f"{node.value}.extension" in FACTS
-            assert known_name or node.value.endswith((".py", ".", ".cute")), node.value
+            assert known_name or node.value.endswith((".py", ".", ".cute", "interface")), node.value

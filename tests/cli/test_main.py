@@ -16,7 +16,14 @@ from flashdoctor.errors import InputError
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Call = Callable[..., tuple[int, str, str]]
 
-COMMANDS = (("check",), ("snapshot",), ("rules", "list"), ("rules", "explain"), ("matrix", "show"))
+COMMANDS = (
+    ("check",),
+    ("snapshot",),
+    ("rules", "list"),
+    ("rules", "explain"),
+    ("matrix", "show"),
+    ("smoke",),
+)
 SLOW_TO_IMPORT = {
     "rich", "pydantic", "packaging", "xml", "email", "pynvml", "elftools", "asyncio", "ctypes",
     "torch", "tempfile", "http", "pygments",

@@ -84,7 +84,9 @@ def test_a_flash_attn(
     install(target.torch())
     done = command.check("--require", "flash-attn", rig=rig("h200"), target=target, smoke=smoke)
     assert done.errors == errors
-    assert (done.verdict, done.code) == (("fail", 1) if errors else ("pass", 0))
+    # What is required has to be proven where attention may run, and a played torch proves nothing.
+    fine = ("pass", 0) if smoke == "off" else ("undetermined", 3)
+    assert (done.verdict, done.code) == (("fail", 1) if errors else fine)
     if errors:
         assert done.findings[0]["follows"] is None
 
@@ -164,7 +166,7 @@ def test_a_vllm(
     target.torch(torch).vllm(transformers=transformers, wants=wants)
     done = command.check("--require", "vllm", rig=rig("h200"), target=target, smoke="auto")
     assert (done.errors, done.causes("warning")) == (errors, warnings)
-    assert done.code == int(bool(errors))
+    assert done.code == (1 if errors else 3)  # nothing is proven by a played torch
     records = done.value("live.imports")
     assert [record["module"] for record in records] == [
         "vllm._C",

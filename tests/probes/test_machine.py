@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from flashdoctor.probes.host import PROBES
-from flashdoctor.probes.machine import _Beside
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,9 +63,3 @@ def test_other_systems_are_looked_at_as_well(system: str, name: str, tmp_path: P
     assert facts["python.status"]["value"] == "ok"
     assert facts["driver.uvm_node"]["state"] == "absent"
     assert facts["live.status"]["value"] in {"ok", "not-run", "error"}  # torch may warn: an error
-
-
-def test_what_runs_beside_answers_or_raises() -> None:
-    assert _Beside(lambda: 3).result() == 3
-    with pytest.raises(ZeroDivisionError):
-        _Beside(lambda: 1 // 0).result()

@@ -19,6 +19,7 @@ ROW = Section(
         "archs": may("target", many=True),
         "count": may("int"),
         "share": may("number"),
+        "pattern": may("pattern"),
         "checked": may("date"),
         "unverified_fields": may("text", many=True),
         "inner": Field("table", required=False, of=Section({"a": need("bool")}, single=True)),
@@ -42,6 +43,7 @@ def test_a_good_table_has_no_mistakes() -> None:
         "archs": ["sm_90", "compute_120", "sm_100f"],
         "count": 3,
         "share": 1,
+        "pattern": "flash_(?:fwd|bwd)",
         "checked": date(2026, 11, 30),
         "inner": {"a": True},
     }
@@ -69,6 +71,14 @@ def test_a_good_table_has_no_mistakes() -> None:
         ({"version": "2", "count": True}, "release[0].count: expected int, got bool"),
         ({"version": "2", "count": 1.5}, "release[0].count: expected int, got number"),
         ({"version": "2", "share": "1"}, "release[0].share: expected number, got text"),
+        (
+            {"version": "2", "pattern": "flash_(fwd"},
+            "release[0].pattern: expected a regular expression, got 'flash_(fwd'",
+        ),
+        (
+            {"version": "2", "pattern": "a{99999999999}"},
+            "release[0].pattern: expected a regular expression, got 'a{99999999999}'",
+        ),
         ({"version": "2", "checked": "today"}, "release[0].checked: expected date, got text"),
         ({"version": "2", "inner": {"a": 1}}, "release[0].inner.a: expected bool, got int"),
         ({"version": "2", "inner": []}, "release[0].inner: expected table, got list"),

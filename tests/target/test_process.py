@@ -296,3 +296,46 @@ def test_windows_needs_no_tool_to_kill_a_child(script: Script, as_windows: Path)
     assert has_gone(note)
     assert comes_true(lambda: threading.active_count() == threads)
     assert count_fds() == fds
+
+
+def test_a_listener_gets_the_output_as_it_comes(script: Script) -> None:
+    heard: list[tuple[float, bytes]] = []
+    ended = run_process(
+        [str(script("echo one; sleep 1; echo two"))],
+        environ=ENVIRON,
+        limits=Limits(timeout_s=20),
+        listener=lambda data: heard.append((time.monotonic(), data)),
+    )
+    assert b"".join(data for _, data in heard) == ended.stdout == b"one\ntwo\n"
+    assert heard[-1][0] - heard[0][0] > 0.5
+
+
+def test_a_listener_may_allow_more_or_less_silence(script: Script) -> None:
+    def ask(answer: float | None, silence_s: float) -> Ended:
+        limits = Limits(timeout_s=20, silence_s=silence_s)
+        text = "echo one; sleep 1; echo two; sleep 3"
+        return run_process(
+            [str(script(text))], environ=ENVIRON, limits=limits, listener=lambda _: answer
+        )
+
+    patient = ask(10, 2)
+    assert (patient.reason, patient.stdout) == ("ended", b"one\ntwo\n")
+    assert ask(None, 2).reason == "timeout"
+    done = ask(0, 10)
+    assert (done.reason, done.stdout, done.seconds < 1) == ("timeout", b"one\n", True)
+
+
+def test_a_listener_that_raises_ends_the_child(script: Script, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+
+    def fail(_data: bytes) -> float | None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_process(
+            [str(script(f"sleep 300 & echo $! > {note}; echo x; sleep 300"))],
+            environ=ENVIRON,
+            limits=Limits(timeout_s=20),
+            listener=fail,
+        )
+    assert has_gone(note)

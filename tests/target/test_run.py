@@ -22,9 +22,12 @@ from flashdoctor.errors import (
     TargetTooOldError,
 )
 from flashdoctor.target import payload
+from flashdoctor.target.process import Limits
 from flashdoctor.target.run import (
     SENTINEL,
+    _Lines,
     describe_status,
+    exchange,
     last_words,
     parse_reports,
     run_agent,
@@ -254,3 +257,61 @@ def test_a_status_reads_as_a_sentence_goes_on() -> None:
     assert describe_status(-200) == "was ended by signal 200"
     assert describe_status(1) == "ended with status 1"
     assert describe_status(0xC0000005) == "ended with status 0xC0000005"
+
+
+def test_each_report_is_handed_on_when_it_comes(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = """
+        import time
+        def main(parts, options, emit):
+            for n in range(3):
+                print("noise")
+                emit({"agent": "probe", "n": n})
+                time.sleep(0.4)
+            emit({"agent": "probe", "n": "x" * 200000})
+    """
+    real = payload._text
+    monkeypatch.setattr(
+        payload, "_text", lambda name: real(name) if name == "bootstrap" else textwrap.dedent(agent)
+    )
+    seen: list[tuple[float, Any]] = []
+    done = exchange(
+        site.python,
+        "probe",
+        limits=Limits(timeout_s=20, silence_s=20),
+        environ=ENVIRON,
+        watch=lambda report: seen.append((time.monotonic(), report["n"])),
+    )
+    assert [n for _, n in seen] == [report["n"] for report in done.reports]
+    assert [n for _, n in seen][:3] == [0, 1, 2]
+    assert seen[1][0] - seen[0][0] > 0.2
+
+
+def test_a_watcher_sets_the_time_that_a_step_may_take(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = """
+        import time
+        def main(parts, options, emit):
+            emit({"agent": "probe", "n": 1})
+            time.sleep(300)
+    """
+    real = payload._text
+    monkeypatch.setattr(
+        payload, "_text", lambda name: real(name) if name == "bootstrap" else textwrap.dedent(agent)
+    )
+    limits = Limits(timeout_s=60, silence_s=60)
+    done = exchange(site.python, "probe", limits=limits, environ=ENVIRON, watch=lambda _: 0.5)
+    assert (done.ended.reason, len(done.reports)) == ("timeout", 1)
+    assert done.ended.seconds < 20
+
+
+@given(st.lists(st.integers(1, 40), max_size=8))
+def test_reports_are_the_same_however_the_output_is_cut(cuts: list[int]) -> None:
+    lines = [SENTINEL + json.dumps({"agent": "collect", "n": n}).encode() for n in range(4)]
+    text = b"noise\n" + b"\n\n".join(lines) + b"\n"
+    seen: list[Any] = []
+    pieces = _Lines("collect", lambda report: seen.append(report["n"]))
+    for cut in [*cuts, len(text)]:
+        pieces.hear(text[:cut])
+        text = text[cut:]
+    assert seen == [0, 1, 2, 3]

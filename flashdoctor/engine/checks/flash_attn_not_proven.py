@@ -1,0 +1,11 @@
+"""FD413: no kernel name proves flash-attn, though its cases were run."""
+
+from __future__ import annotations
+
+from flashdoctor.engine.checks._smoke import judge_proof
+from flashdoctor.engine.view import Judgement, View
+
+
+def judge(view: View) -> Judgement:
+    """Demand a kernel that really ran."""
+    return judge_proof(view, "flash-attn")
