@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -20,6 +21,20 @@ BLOCK = re.compile(r"```console\n\$ flashdoctor (?P<command>[^\n]*)\n(?P<output>
 TEST_COMMAND = (
     "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/python -m pytest -n 2"
 )
+
+
+RECORDED = ROOT / "tests" / "data" / "smoke" / "h200_nine_families.json"
+TABLE = re.compile(r"```text\ncase .*?```", re.DOTALL)
+
+
+def recorded_table() -> str:
+    """Return the README's table of a run on an H200, from its recorded JSON."""
+    rows = [("case", "what ran", "ms", "kernel")]
+    for case in json.loads(RECORDED.read_text(encoding="utf-8"))["cases"]:
+        ms = "" if case["ms"] is None else f"{case['ms']:.2f}"
+        rows.append((case["name"], case["family"], ms, case["kernel"][:52]))
+    lines = [f"{name:27}{family:15}{ms:>6}  {kernel}".rstrip() for name, family, ms, kernel in rows]
+    return "```text\n" + "\n".join(lines) + "\n```"
 
 
 def output_of(command: str) -> str:
@@ -50,6 +65,12 @@ def test_a_console_block_holds_what_the_command_prints(command: str) -> None:
     assert blocks[command] == output_of(command)
 
 
+def test_the_recorded_run_is_the_one_on_record() -> None:
+    found = TABLE.search(README.read_text(encoding="utf-8"))
+    assert found is not None
+    assert found[0] == recorded_table()
+
+
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert TEST_COMMAND in README.read_text(encoding="utf-8")
     assert TEST_COMMAND in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
@@ -77,4 +98,5 @@ def renew(match: re.Match[str]) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(BLOCK.sub(renew, README.read_text(encoding="utf-8")), encoding="utf-8")
+    text = BLOCK.sub(renew, README.read_text(encoding="utf-8"))
+    README.write_text(TABLE.sub(lambda _: recorded_table(), text), encoding="utf-8")

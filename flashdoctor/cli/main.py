@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -25,7 +24,6 @@ WRONG_USAGE = 2
 NOT_DIAGNOSED = 3
 INTERRUPTED = 130
 _LONGEST_ERROR = 4000
-_GARBAGE = 100_000  # objects more before Python looks for garbage; 700 by default
 
 app = new_app("Say whether flash attention can run on this GPU stack, why not, and what to do.")
 app.command(cls=Command)(check)
@@ -72,10 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def console() -> None:
     """Run the command line of this process and end it.
 
-    A short life needs few collections of garbage, and ends at once: taking the interpreter apart
-    costs 12 ms, a tenth of a whole `check`. Children that still run are killed first.
+    It ends at once: taking the interpreter apart costs 12 ms, a tenth of a whole `check`. Children
+    that still run are killed first.
     """
-    gc.set_threshold(_GARBAGE)
     code = main()
     processes = sys.modules.get("flashdoctor.target.process")
     if processes is not None:

@@ -6,6 +6,7 @@ imported while it starts.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -20,6 +21,8 @@ from flashdoctor.target.collect import Collected, collect_facts, not_collected
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_START_S = 1.0  # other work begins once the target's interpreter runs, or cannot be started
 
 Smoke: TypeAlias = Literal["auto", "on", "off"]
 
@@ -39,7 +42,9 @@ def read_machine(
     and is not there.
     """
     named = choose_python(python, environ) if python is not None else None
-    target = Beside(lambda: _read_target(named, environ))
+    at_work = threading.Event()
+    target = Beside(lambda: _read_target(named, environ, at_work))
+    at_work.wait(_START_S)
     gpu = Beside(lambda: _read_gpu(environ))
     host = Beside(lambda: _read_host(environ))
     meanwhile()
@@ -52,13 +57,18 @@ def read_machine(
 
 
 def _read_target(
-    choice: Choice | None, environ: Mapping[str, str]
+    choice: Choice | None, environ: Mapping[str, str], at_work: threading.Event
 ) -> tuple[Collected, Path | None]:
     try:
         choice = choice or choose_python(None, environ)
+        named, path = choice.named, choice.path
+        return collect_facts(path, named=named, environ=environ, on_start=at_work.set), path
     except TargetError as error:
+        if choice is not None and choice.named:
+            raise
         return not_collected(error), None
-    return collect_facts(choice.path, named=choice.named, environ=environ), choice.path
+    finally:
+        at_work.set()
 
 
 def _read_gpu(environ: Mapping[str, str]) -> list[Fact]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,14 +63,16 @@ def collect_facts(
     named: bool = False,
     environ: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
+    on_start: Callable[[], object] = lambda: None,
 ) -> Collected:
     """Return the facts that the target reports; a failure gives python.status and python.error.
 
     Raises TargetNotFoundError only where the user `named` the interpreter: then it is a wrong
-    argument, not a finding.
+    argument, not a finding. `on_start` is called once the interpreter is at work.
     """
+    limits = Limits(timeout_s=timeout_s)
     try:
-        done = exchange(python, "collect", limits=Limits(timeout_s=timeout_s), environ=environ)
+        done = exchange(python, "collect", limits=limits, environ=environ, on_start=on_start)
     except TargetNotFoundError as error:
         if named:
             raise

@@ -63,24 +63,27 @@ class Ended:
     seconds: float
 
 
-def run_process(
+def run_process(  # noqa: PLR0913 - one child, all that may be said of it
     command: Sequence[str],
     *,
     stdin: bytes = b"",
     environ: Mapping[str, str] | None = None,
     limits: Limits,
     listener: Listener | None = None,
+    on_start: Callable[[], object] = lambda: None,
 ) -> Ended:
     """Run a command to its end or to a limit; OSError or ValueError where it cannot be started.
 
     `environ` replaces the whole environment, PATH for the search included where the system allows
     that. The whole group is killed in either case: what the child left running is its litter. On
     Windows that is so only for a child which has not ended by itself. `listener` is called in this
-    thread, within a twentieth of a second; what it raises ends the child as well.
+    thread, within a twentieth of a second; what it raises ends the child as well. `on_start` is
+    called once the child is at work.
     """
     talk = _Conversation(_start(command, environ, takes_input=bool(stdin)), limits, listener)
     try:
         talk.begin(stdin)
+        on_start()
         reason = talk.listen()
     finally:  # Ctrl-C does not reach a group of its own
         talk.stop()

@@ -81,6 +81,7 @@ def exchange(  # noqa: PLR0913 - what to run, in what, for how long, heard by wh
     options: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
     watch: Watcher | None = None,
+    on_start: Callable[[], object] = lambda: None,
 ) -> Exchange:
     """Run an agent and return all it reported; TargetNotFoundError where nothing could be started.
 
@@ -96,6 +97,7 @@ def exchange(  # noqa: PLR0913 - what to run, in what, for how long, heard by wh
             environ={**environ, "PYTHONDONTWRITEBYTECODE": "1"},
             limits=limits,
             listener=_Lines(agent, watch).hear if watch else None,
+            on_start=on_start,
         )
     except (OSError, ValueError) as error:  # ValueError: a null byte in the path
         raise _not_started(str(python), error) from error
