@@ -24,6 +24,7 @@ _FAMILY = frozenset(
 _OPTIONAL = _VENDOR | _FORM | _FAMILY
 _SIZE = re.compile(r"(\d{1,5})g(?:i?b)?")
 _SPLIT_SIZE = re.compile(r"(\d)\s+(gi?b)\b")
+_SUFFIX = re.compile(r"(?<=\d{4})(?=(?:ti|super)\b)")
 _SLICE = re.compile(r"\s+mig\b.*", re.DOTALL)
 _WORD = re.compile(r"[a-z0-9]+")
 _OF_THE_WHOLE = (
@@ -59,7 +60,7 @@ def make_catalog(rows: Iterable[Row]) -> Catalog:
 def take_apart(text: str) -> Name:
     """Return the words of a name, whatever their case and whatever stands between them."""
     joined = _SPLIT_SIZE.sub(r"\1\2", text.casefold())
-    words = _WORD.findall(joined)
+    words = _WORD.findall(_SUFFIX.sub(" ", joined))
     return Name(frozenset(words), "".join(word for word in words if word not in _VENDOR))
 
 

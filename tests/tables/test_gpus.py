@@ -131,3 +131,14 @@ def test_one_row_is_given_where_and_only_where_the_capability_is_certain(words: 
     capabilities = {row["compute_capability"] for row in found}
     one = lookup.gpu(load_tables(), text)
     assert (one is None) == (len(capabilities) != 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("2080ti", "2080 Ti"), ("RTX 4070Ti SUPER", "4070 Ti SUPER"), ("rtx4070super", "4070 SUPER")],
+)
+def test_a_suffix_may_stick_to_its_number(tables: Tables, text: str, name: str) -> None:
+    row, whole = lookup.gpu(tables, text), lookup.gpu(tables, f"GeForce RTX {name}")
+    assert row is not None
+    assert whole is not None
+    assert row["compute_capability"] == whole["compute_capability"]
