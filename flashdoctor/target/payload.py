@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from flashdoctor import agents
 from flashdoctor.errors import TargetError
 
 _PARTS: Mapping[str, tuple[str, ...]] = {
@@ -32,11 +31,12 @@ def program(agent: str, options: Mapping[str, Any]) -> str:
 
 def _text(name: str) -> str:
     """Return the source of a part, from a folder or a zip file."""
-    loader: Any = agents.__loader__  # pkgutil asks it as well, and takes 5 ms to import
     try:
-        data: bytes = loader.get_data(str(Path(agents.__path__[0]) / f"{name}.py"))
+        data = pkgutil.get_data("flashdoctor.agents", f"{name}.py")
     except OSError as error:
         raise TargetError(
             f"the agent {name!r} is missing from this installation", hint="reinstall flashdoctor"
         ) from error
+    if data is None:
+        raise TargetError(f"the agent {name!r} cannot be read from this installation")
     return data.decode()
