@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flashdoctor.data.tables import Tables
     from flashdoctor.engine.verdict import FailOn
     from flashdoctor.model.finding import Report
+    from flashdoctor.model.log import Line, Reading, Signature
     from flashdoctor.model.rule import Component, Rule
     from flashdoctor.model.smoke import Case, SmokeReport
     from flashdoctor.smoke.plan import SmokePlan
@@ -45,6 +46,18 @@ def rules() -> tuple[Rule, ...]:
     from flashdoctor.data.rules import load_rules
 
     return tables().derived("rules", load_rules)
+
+
+def signatures() -> tuple[Signature, ...]:
+    """Return every signature of pasted text, in id order."""
+    from flashdoctor.data.signatures import load_signatures
+
+    return tables().derived("signatures", load_signatures)
+
+
+def criteria() -> tuple[Rule | Signature, ...]:
+    """Return all that a diagnosis judges by: the rules, then the signatures, in id order."""
+    return (*rules(), *signatures())
 
 
 def assume(items: Iterable[str]) -> Snapshot:
@@ -76,15 +89,19 @@ def plan_smoke(python: str | None) -> SmokePlan:
     return SmokePlan(python=path, facts=facts, cases=plan_cases(facts))
 
 
-def smoke(
+def smoke(  # noqa: PLR0913 - what to run, how, and what to say of it
     plan: SmokePlan,
     cases: Sequence[Case],
     *,
     required: Iterable[Component] = (),
+    left_out: Sequence[Case] = (),
     options: Mapping[str, Any] | None = None,
     progress: Progress,
 ) -> SmokeReport:
-    """Run the cases in the target Python and judge what became of them."""
+    """Run the cases in the target Python and judge what became of them.
+
+    `left_out`: cases that the report is to name as not run.
+    """
     from flashdoctor.smoke.facts import smoke_facts
     from flashdoctor.smoke.report import compose, judge_cases
     from flashdoctor.smoke.run import run_cases
@@ -94,7 +111,7 @@ def smoke(
     proof = snapshots.of(smoke_facts(done, run))
     told = snapshots.merge(proof, Snapshot({f.path: f for f in plan.facts if f.path not in proof}))
     judged = judge_snapshot(_redacted(told), required=required)
-    return compose(done, run, judged)
+    return compose(done, run, judged, left_out)
 
 
 def _warm_up() -> None:
@@ -210,10 +227,57 @@ def judge_snapshot(
     )
 
 
-def _is_chosen(rule: Rule, select: Iterable[str], ignore: Iterable[str]) -> bool:
+def diagnose(
+    lines: Iterable[Line],
+    *,
+    required: Iterable[Component] = (),
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    fail_on: FailOn = "error",
+) -> Report:
+    """Read one paste and judge it. The same lines and options always give the same report.
+
+    Memory does not grow with the number of lines. `select` and `ignore` hold ids, names or id
+    prefixes of rules and signatures.
+    """
+    from dataclasses import replace
+
+    from flashdoctor import __version__
+    from flashdoctor.data.signatures import load_causes
+    from flashdoctor.engine import diagnosis
+    from flashdoctor.logs.matcher import make_index
+    from flashdoctor.logs.parser import load_parsers
+    from flashdoctor.logs.scan import scan
+
+    loaded = tables()
+    index = loaded.derived("signature index", lambda _: make_index(signatures()))
+    reading = _redacted_reading(scan(lines, index=index, parsers=load_parsers()))
+    chosen = [match for match in reading.matches if _is_chosen(match.signature, select, ignore)]
+    knowledge = diagnosis.Knowledge(
+        tables=loaded,
+        rules=[rule for rule in rules() if _is_chosen(rule, select, ignore)],
+        causes=loaded.derived("causes", load_causes),
+    )
+    report = diagnosis.diagnose(
+        replace(reading, matches=tuple(chosen)),
+        knowledge,
+        required=frozenset(required),
+        fail_on=fail_on,
+    )
+    return replace(report, tool={"name": "flashdoctor", "version": __version__})
+
+
+def _redacted_reading(reading: Reading) -> Reading:
+    from dataclasses import replace
+
+    matches = (replace(match, facts=_redacted(match.facts)) for match in reading.matches)
+    return replace(reading, snapshot=_redacted(reading.snapshot), matches=tuple(matches))
+
+
+def _is_chosen(rule: Rule | Signature, select: Iterable[str], ignore: Iterable[str]) -> bool:
     selected = list(select)
     return (not selected or _matches(rule, selected)) and not _matches(rule, ignore)
 
 
-def _matches(rule: Rule, patterns: Iterable[str]) -> bool:
+def _matches(rule: Rule | Signature, patterns: Iterable[str]) -> bool:
     return any(rule.name == pattern or rule.id.startswith(pattern) for pattern in patterns)

@@ -17,8 +17,10 @@ LAYERS: dict[str, int] = {
     "data": 2,
     "target": 2,
     "engine": 3,
+    "logs": 3,
     "render": 3,
     "smoke": 4,
+    "pastes": 5,
     "probes": 5,
     "pipeline": 6,
     "cli": 7,
@@ -29,7 +31,7 @@ LAYERS: dict[str, int] = {
 ONLY_MODEL = {"render"}
 """These read the model and errors, nothing else of ours."""
 
-PURE = {"model", "engine", "render", "smoke"}
+PURE = {"model", "engine", "logs", "render", "smoke"}
 """No environment, no processes, no clock, no files."""
 
 EDGES = {"smoke/run.py", "smoke/quick.py", "smoke/plan.py"}

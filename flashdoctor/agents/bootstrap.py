@@ -31,15 +31,32 @@ def refuse(send):
     send('{"agent": "too-old", "version": "%d.%d.%d"}' % tuple(sys.version_info[:3]))
 
 
-def start(send, parts, options):
-    """Run `main` of the last part; each part is (name, source text) and stands on its own."""
+def magic_number():
+    """Return what marks the bytecode of this interpreter, in hexadecimal; empty where unknown."""
+    machinery = sys.modules.get("_frozen_importlib_external")
+    return getattr(machinery, "MAGIC_NUMBER", b"").hex()
+
+
+def code_of(name, text, code):
+    """Return the code of a part: from bytecode where there is some, else from its text."""
+    import binascii
+    import marshal
+
+    if code:
+        return marshal.loads(binascii.a2b_base64(code))  # noqa: S302 - ours, from our own pipe
+    return compile(text, "<flashdoctor " + name + ">", "exec")
+
+
+def start(send, magic, parts, options):
+    """Run `main` of the last part; each is (name, text, bytecode for `magic`), on its own."""
     import json
     import types
 
+    same = magic == magic_number()
     modules = types.SimpleNamespace()
-    for name, text in parts:
+    for name, text, code in parts:
         module = types.ModuleType("flashdoctor_agent_" + name)
-        exec(compile(text, "<flashdoctor " + name + ">", "exec"), module.__dict__)  # noqa: S102 - our own text, sent by flashdoctor itself
+        exec(code_of(name, text, same and code), module.__dict__)  # noqa: S102 - sent by flashdoctor itself
         setattr(modules, name, module)
 
     def emit(body):
@@ -48,12 +65,12 @@ def start(send, parts, options):
     getattr(modules, parts[-1][0]).main(modules, json.loads(options), emit)
 
 
-def run(parts, options):
+def run(magic, parts, options):
     """Report and end at once: nothing that torch does at exit may spoil a finished report."""
     sys.path[:] = [entry for entry in sys.path if entry]
     send = open_channel()
     if sys.version_info < (3, 8):
         refuse(send)
     else:
-        start(send, parts, options)
+        start(send, magic, parts, options)
     os._exit(0)

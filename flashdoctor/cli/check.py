@@ -8,6 +8,7 @@ import typer
 
 from flashdoctor.cli import options
 from flashdoctor.cli.output import Outcome, read_style
+from flashdoctor.cli.parsing import Command, new_app
 from flashdoctor.cli.selection import expand
 from flashdoctor.errors import UsageError
 from flashdoctor.render.formats import FORMATS, renderer
@@ -74,6 +75,10 @@ FailOnOption = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
 
 
+app = new_app()
+
+
+@app.command(cls=Command)
 def check(  # noqa: PLR0913 - one parameter is one option
     *,
     python: options.Python = None,

@@ -10,12 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from flashdoctor.cli import matrix, rules
-from flashdoctor.cli.check import check
 from flashdoctor.cli.output import Outcome, deliver, write_stderr, write_stdout
-from flashdoctor.cli.parsing import USAGE_ERROR, Command, new_app
-from flashdoctor.cli.smoke import smoke
-from flashdoctor.cli.snapshot import snapshot
+from flashdoctor.cli.parsing import USAGE_ERROR, group_of, new_app
 from flashdoctor.errors import FlashdoctorError, UsageError
 from flashdoctor.render.clean import clean
 
@@ -25,12 +21,13 @@ NOT_DIAGNOSED = 3
 INTERRUPTED = 130
 _LONGEST_ERROR = 4000
 
-app = new_app("Say whether flash attention can run on this GPU stack, why not, and what to do.")
-app.command(cls=Command)(check)
-app.command(cls=Command)(smoke)
-app.command(cls=Command)(snapshot)
-app.add_typer(rules.app, name="rules")
-app.add_typer(matrix.app, name="matrix")
+COMMANDS = ("check", "smoke", "diagnose", "snapshot", "rules", "matrix")
+"""Each is a module beside this one, in the order of the help."""
+
+app = new_app(
+    "Say whether flash attention can run on this GPU stack, why not, and what to do.",
+    cls=group_of({name: f"{__package__}.{name}" for name in COMMANDS}),
+)
 
 
 def _print_version(value: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -76,6 +75,8 @@ def components(items: Iterable[str]) -> tuple[str, ...]:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?`, or an empty text where nothing is like `word`."""
+    import difflib
+
     names = list(known)
     lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(word.lower(), lower, n=1)

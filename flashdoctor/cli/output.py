@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from flashdoctor.errors import UsageError
 from flashdoctor.render.style import Style
@@ -16,8 +15,7 @@ from flashdoctor.render.style import Style
 DEFAULT_WIDTH = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The whole output of a command, where it goes (None: standard output), and the exit code."""
 
     text: str
@@ -86,14 +84,25 @@ def deliver(outcome: Outcome) -> None:
     if outcome.output is None:
         write_stdout(outcome.text)
     else:
-        write_file(Path(outcome.output), outcome.text)
+        write_file(Path(outcome.output), [outcome.text])
 
 
-def write_stdout(text: str) -> None:
-    """Write to standard output; a reader that has gone away is no error, a full disk is."""
-    if sys.stdout is None:
+def stream(pieces: Iterable[str], output: str | None) -> None:
+    """Write texts as they come: to standard output, or to a file that is complete or not there."""
+    if output is not None:
+        write_file(Path(output), pieces)
         return
-    _write(sys.stdout, text)
+    for piece in pieces:
+        if not write_stdout(piece):
+            break
+
+
+def write_stdout(text: str) -> bool:
+    """Write to standard output; a reader that has gone away is no error, a full disk is.
+
+    Returns whether anyone still reads.
+    """
+    return sys.stdout is not None and _write(sys.stdout, text)
 
 
 def write_stderr(text: str) -> None:
@@ -103,7 +112,7 @@ def write_stderr(text: str) -> None:
             _write(sys.stderr, text)
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _write(stream: TextIO, text: str) -> bool:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     safe = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
@@ -111,9 +120,11 @@ def _write(stream: TextIO, text: str) -> None:
         stream.flush()
     except BrokenPipeError:
         _silence(stream)
+        return False
     except (OSError, ValueError) as error:  # ValueError: closed
         _silence(stream)
         raise UsageError(f"cannot write the output: {_reason(error)}") from None
+    return True
 
 
 def _silence(stream: TextIO) -> None:
@@ -124,7 +135,7 @@ def _silence(stream: TextIO) -> None:
         os.close(nothing)
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, pieces: Iterable[str]) -> None:
     """Write a file so that a reader sees the old or the new one whole; `UsageError` if it fails.
 
     What is no plain file (`/dev/null`, a pipe) is written to as it is.
@@ -132,17 +143,22 @@ def write_file(path: Path, text: str) -> None:
     try:
         real = Path(os.path.realpath(path))
         if real.exists() and not real.is_file():
-            real.write_text(text, encoding="utf-8")
+            _fill(real, pieces)
         else:
-            _replace(real, text)
+            _replace(real, pieces)
     except (OSError, ValueError) as error:
         raise UsageError(f"--output: cannot write {path}: {_reason(error)}") from None
 
 
-def _replace(path: Path, text: str) -> None:
+def _fill(path: Path, pieces: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(pieces)
+
+
+def _replace(path: Path, pieces: Iterable[str]) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        beside.write_text(text, encoding="utf-8")
+        _fill(beside, pieces)
         if path.exists():
             beside.chmod(path.stat().st_mode)
         beside.replace(path)

@@ -8,10 +8,15 @@ them as it always did.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from flashdoctor.cli.options import did_you_mean
+from flashdoctor.errors import UsageError
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """Typer's own error for wrong usage, `click.UsageError` or its own copy of it, by version."""
@@ -41,10 +46,33 @@ class Group(_Plain, TyperGroup):
     """A command with commands below it."""
 
 
-def new_app(help_text: str) -> typer.Typer:
+def group_of(modules: Mapping[str, str]) -> type[Group]:
+    """Return a group whose commands live in modules of their own, each called `app` there.
+
+    Only the module of the command that is run gets imported, and all of them for the help.
+    """
+
+    class Lazy(Group):
+        def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - as the base class has it
+            return list(modules)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            if cmd_name not in modules:
+                raise UsageError(
+                    f"there is no command {cmd_name!r}{did_you_mean(cmd_name, modules)}",
+                    hint=f"{ctx.command_path} --help",
+                )
+            command = typer.main.get_command(import_module(modules[cmd_name]).app)
+            command.name = cmd_name
+            return command
+
+    return Lazy
+
+
+def new_app(help_text: str | None = None, cls: type[Group] = Group) -> typer.Typer:
     """Return a typer application that imports neither rich nor pydantic to run or to print help."""
     return typer.Typer(
-        cls=Group,
+        cls=cls,
         help=help_text,
         add_completion=False,
         rich_markup_mode=None,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from flashdoctor.cli.options import did_you_mean, split
 from flashdoctor.errors import UsageError
+from flashdoctor.model.log import Signature
 from flashdoctor.model.rule import Rule
 
+Criterion: TypeAlias = Rule | Signature
+_FAMILIES = ("FD", "LS")
 
-def expand(option: str, items: Iterable[str], rules: Sequence[Rule]) -> tuple[str, ...]:
+
+def expand(option: str, items: Iterable[str], rules: Sequence[Criterion]) -> tuple[str, ...]:
     """Return the ids of the rules that the items name: an id, a name, or how an id begins.
 
-    Every item that names nothing is in the one `UsageError`.
+    A signature of a log is a rule here. Every item that names nothing is in the one `UsageError`.
     """
     given = list(items)
     parts = split(given)
@@ -29,11 +34,11 @@ def expand(option: str, items: Iterable[str], rules: Sequence[Rule]) -> tuple[st
     return tuple(dict.fromkeys(rule_id for ids in named.values() for rule_id in ids))
 
 
-def _named(part: str, rules: Iterable[Rule]) -> list[str]:
+def _named(part: str, rules: Iterable[Criterion]) -> list[str]:
     return [rule.id for rule in rules if matches(part, rule)]
 
 
-def matches(part: str, rule: Rule) -> bool:
+def matches(part: str, rule: Criterion) -> bool:
     """Whether `part` names the rule or its family: `FD302`, `fd3`, `flash-attn-abi-mismatch`."""
     word = part.upper()
-    return rule.name == part.lower() or (word.startswith("FD") and rule.id.startswith(word))
+    return rule.name == part.lower() or (word.startswith(_FAMILIES) and rule.id.startswith(word))

@@ -9,6 +9,7 @@ import typer
 
 from flashdoctor.cli import options
 from flashdoctor.cli.output import Outcome, read_style
+from flashdoctor.cli.parsing import Command, new_app
 from flashdoctor.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -58,14 +59,26 @@ Model = Annotated[
 Trust = Annotated[
     bool, typer.Option("--trust-remote-code", help="Let the model of --model run its own code.")
 ]
+Compile = Annotated[
+    bool,
+    typer.Option(
+        "--compile",
+        help="Run also what compiles its kernel first, for 10 s and more: flex_attention, FA4, ...",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
 
 
+app = new_app()
+
+
+@app.command(cls=Command)
 def smoke(  # noqa: PLR0913 - one parameter is one option
     *,
     python: options.Python = None,
     case: Cases = None,
     require: Require = None,
+    compiled: Compile = False,
     list_cases: List = False,
     classify: Classify = None,
     model: Model = None,
@@ -83,7 +96,11 @@ def smoke(  # noqa: PLR0913 - one parameter is one option
     required = options.components(require or ())
     if verbose and quiet:
         raise UsageError("--verbose and --quiet exclude each other")
-    _reject_mixtures(classify, list_cases=list_cases, case=case, python=python, require=require)
+    _reject_mixtures(
+        classify, list_cases=list_cases, case=case, python=python, require=require, compile=compiled
+    )
+    if case and compiled:
+        raise UsageError("--case names what is run, so --compile means nothing")
     as_json = output_format == "json"
     if classify is not None:
         return Outcome(text=_classified(classify, output, as_json=as_json), output=output)
@@ -96,8 +113,9 @@ def smoke(  # noqa: PLR0913 - one parameter is one option
         chosen = _named(plan, case) if case else plan.cases
         return Outcome(text=_listed(chosen, output, as_json=as_json), output=output)
     return _run(
-        plan, case, required, settings, output, as_json=as_json, verbose=verbose, quiet=quiet
-    )
+        plan, case, required, settings, output,
+        compiled=compiled, as_json=as_json, verbose=verbose, quiet=quiet,
+    )  # fmt: skip
 
 
 def _reject_mixtures(classify: str | None, *, list_cases: bool, **others: Any) -> None:
@@ -126,21 +144,24 @@ def _run(  # noqa: PLR0913 - what to run, and how to write it
     settings: dict[str, Any],
     output: str | None,
     *,
+    compiled: bool,
     as_json: bool,
     verbose: bool,
     quiet: bool,
 ) -> Outcome:
     from flashdoctor import pipeline
     from flashdoctor.cli.progress import Progress
-    from flashdoctor.smoke.plan import whole
+    from flashdoctor.smoke.plan import left_out, whole
 
-    cases = _named(plan, names) if names else whole(plan.cases)
+    chosen = whole(plan.cases, cast("Sequence[Component]", required), compiled=compiled)
+    cases = _named(plan, names) if names else chosen
     progress = Progress(quiet=quiet)
     try:
         report = pipeline.smoke(
             plan,
             cases,
             required=cast("Sequence[Component]", required),
+            left_out=() if names else left_out(plan.cases, cases),
             options=settings,
             progress=progress,
         )

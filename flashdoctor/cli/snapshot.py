@@ -8,6 +8,7 @@ import typer
 
 from flashdoctor.cli import options
 from flashdoctor.cli.output import Outcome, read_style
+from flashdoctor.cli.parsing import Command, new_app
 
 if TYPE_CHECKING:
     from flashdoctor.pipeline import Smoke
@@ -20,6 +21,10 @@ SnapshotFormat = Annotated[
 ]
 
 
+app = new_app()
+
+
+@app.command(cls=Command)
 def snapshot(
     *,
     python: options.Python = None,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flashdoctor.data.rules import rule_mistakes
+from flashdoctor.data.signatures import signature_mistakes
 from flashdoctor.data.tables import COMPILED, Tables
 from flashdoctor.errors import MatrixError
 
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def table_mistakes(tables: Tables) -> list[str]:
-    """Return every mistake in every TOML table and rule."""
-    rules = tables.group("rules")
-    others = (name for name in tables.names() if name not in rules)
+    """Return every mistake in every TOML table, rule and signature."""
+    apart = {*tables.group("rules"), *tables.group("signatures")}
+    others = (name for name in tables.names() if name not in apart)
     mistakes = [mistake for name in others for mistake in tables.examine(name)[1]]
-    return mistakes + rule_mistakes(tables)
+    return mistakes + rule_mistakes(tables) + signature_mistakes(tables)
 
 
 def verify(folder: Traversable) -> list[str]:

@@ -6,21 +6,21 @@ release that nobody wrote down is not replaced by its neighbour.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from flashdoctor.data.gpus import Catalog, find_gpu, make_catalog, rows_meant
 from flashdoctor.data.tables import Tables
+from flashdoctor.model.regex import regex
 from flashdoctor.model.versions import Capability, minor, order, public
 
 Row: TypeAlias = Mapping[str, Any]
 _Order: TypeAlias = tuple[tuple[int, ...], int]
 
-_DISTRIBUTION = re.compile(r"([a-z ]+)(\d+(?:\.\d+)*)")
-_NOISE = re.compile(r"\b(?:gnu/linux|enterprise|linux|server|stream|leap|release|lts)\b")
+_DISTRIBUTION = regex(r"([a-z ]+)(\d+(?:\.\d+)*)")
+_NOISE = regex(r"\b(?:gnu/linux|enterprise|linux|server|stream|leap|release|lts)\b")
 _OTHER_NAMES = {"red hat": "rhel", "redhat": "rhel", "alma": "almalinux", "amzn": "amazon"}
-_FINAL = re.compile(r"v?[0-9]+(\.[0-9]+)*(\.post[0-9]+)?")
+_FINAL = regex(r"v?[0-9]+(\.[0-9]+)*(\.post[0-9]+)?")
 
 
 def gpu(tables: Tables, name: str) -> Row | None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from datetime import date
-from typing import Any, TypeAlias
+from typing import Any
 
+from flashdoctor.data.rows import (
+    Row,
+    link_mistakes,
+    make_fix,
+    make_sources,
+    placeholder_mistakes,
+    repeated,
+    rows_in,
+)
 from flashdoctor.data.tables import Tables
 from flashdoctor.errors import MatrixError
-from flashdoctor.model.rule import Example, Fix, Rule, Source
+from flashdoctor.model.regex import regex
+from flashdoctor.model.rule import Example, Rule
 
-PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\}")
-"""`{fact.path}` or `{advice.name}` in the text or a command of a fix."""
-
-ADVICE = "advice."
-_ID = re.compile(r"FD[1-9]\d\d")
+_ID = regex(r"FD[1-9]\d\d")
 _ABSENT = "absent"
-_Row: TypeAlias = tuple[str, Mapping[str, Any]]  # where it stands, and what it holds
 
 
 def load_rules(tables: Tables) -> tuple[Rule, ...]:
@@ -36,22 +39,20 @@ def load_rules(tables: Tables) -> tuple[Rule, ...]:
 def rule_mistakes(tables: Tables) -> list[str]:
     """Return every mistake in the rules: of form, of sense, and between one rule and another."""
     mistakes: list[str] = []
-    rows: list[_Row] = []
+    rows: list[Row] = []
     for name in tables.group("rules"):
         table, malformed = tables.examine(name)
         mistakes += malformed
-        for where, row in _rows(name, table):
+        for where, row in rows_in(name, table, "rule"):
             rows.append((where, row))
             if not any(mistake.startswith(where) for mistake in malformed):
                 mistakes += _row_mistakes(where, row)
-    return [*mistakes, *_repeated(rows, "id"), *_repeated(rows, "name"), *_follows(rows)]
-
-
-def _rows(name: str, table: Mapping[str, Any]) -> Iterator[_Row]:
-    rows = table.get("rule")
-    for number, row in enumerate(rows if isinstance(rows, list) else ()):
-        if isinstance(row, dict):
-            yield f"{name}.toml: rule[{number}]", row
+    return [
+        *mistakes,
+        *repeated(rows, "id"),
+        *repeated(rows, "name"),
+        *link_mistakes(rows, "id", "follows", "rule"),
+    ]
 
 
 def _row_mistakes(where: str, row: Mapping[str, Any]) -> Iterator[str]:
@@ -63,21 +64,12 @@ def _row_mistakes(where: str, row: Mapping[str, Any]) -> Iterator[str]:
         yield f"{where}: expected `when` or `check`, one of them"
     elif "when" in row:
         yield from condition_mistakes(f"{where}.when", row["when"])
+    if "about" in row:
+        yield from path_mistakes(f"{where}.about", row["about"])
     for number, path in enumerate(row.get("evidence", ())):
         yield from path_mistakes(f"{where}.evidence[{number}]", path)
-    yield from _placeholders(f"{where}.fix", row["fix"])
+    yield from placeholder_mistakes(f"{where}.fix", row["fix"])
     yield from _examples(f"{where}.example", row["example"])
-
-
-def _placeholders(where: str, fix: Mapping[str, Any]) -> Iterator[str]:
-    from flashdoctor.data.when import path_mistakes  # noqa: PLC0415  a wheel needs no check
-
-    texts = {"text": fix["text"]}
-    texts.update({f"commands[{n}]": text for n, text in enumerate(fix.get("commands", ()))})
-    for key, text in texts.items():
-        for path in PLACEHOLDER.findall(text):
-            if not path.startswith(ADVICE):
-                yield from path_mistakes(f"{where}.{key}", path)
 
 
 def _examples(where: str, examples: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -107,44 +99,7 @@ def _written(kind: str, value: Any) -> str:
     return "any" if isinstance(value, list) else kind
 
 
-def _repeated(rows: list[_Row], key: str) -> Iterator[str]:
-    first: dict[str, str] = {}
-    for where, row in rows:
-        value = row.get(key)
-        if isinstance(value, str) and value in first:
-            yield f"{where}.{key}: {value!r} is there already, at {first[value]}"
-        elif isinstance(value, str):
-            first[value] = where
-
-
-def _follows(rows: list[_Row]) -> Iterator[str]:
-    above = {str(row.get("id")): _deeper(row) for _, row in rows}
-    for where, row in rows:
-        for other in _deeper(row):
-            if other not in above:
-                yield f"{where}.follows: no rule {other!r}"
-        if row.get("id") in _ancestors(str(row.get("id")), above):
-            yield f"{where}.follows: {row['id']} would follow itself"
-
-
-def _deeper(row: Mapping[str, Any]) -> tuple[str, ...]:
-    follows = row.get("follows")
-    return tuple(map(str, follows)) if isinstance(follows, list) else ()
-
-
-def _ancestors(start: str, above: Mapping[str, tuple[str, ...]]) -> set[str]:
-    seen: set[str] = set()
-    left = list(above[start])
-    while left:
-        current = left.pop()
-        if current not in seen:
-            seen.add(current)
-            left += above.get(current, ())
-    return seen
-
-
 def _rule(row: Mapping[str, Any]) -> Rule:
-    fix = row["fix"]
     return Rule(
         id=row["id"],
         name=row["name"],
@@ -154,21 +109,15 @@ def _rule(row: Mapping[str, Any]) -> Rule:
         severity=row["severity"],
         unrequired=row.get("unrequired", row["severity"]),
         basis=row["basis"],
-        fix=Fix(
-            text=fix["text"],
-            commands=tuple(fix.get("commands", ())),
-            safety=fix.get("safety", "manual"),
-        ),
-        sources=tuple(
-            Source(url=source["url"], checked=date.fromisoformat(source["checked"]))
-            for source in row["source"]
-        ),
+        fix=make_fix(row["fix"]),
+        sources=make_sources(row),
         examples=tuple(_example(example) for example in row["example"]),
         component=row.get("component"),
         when=row.get("when"),
         check=row.get("check"),
         follows=tuple(row.get("follows", ())),
         evidence=tuple(row.get("evidence", ())),
+        about=row.get("about"),
         outside=row.get("outside", False),
         decides=tuple(row.get("decides", ())),
         note=row.get("note", ""),

@@ -12,6 +12,7 @@ from flashdoctor.data.kernels import KERNELS
 from flashdoctor.data.launch import LAUNCH_SHAPES
 from flashdoctor.data.provenance import META, sourced
 from flashdoctor.data.shape import Field, Section, Shape, may, need
+from flashdoctor.data.signature_shape import SIGNATURES
 from flashdoctor.model.rule import BASES, COMPONENTS, LAYERS, SAFETIES, SEVERITIES
 
 SCHEMA = "flashdoctor/matrices/v1"
@@ -54,6 +55,7 @@ _RULE = Section(
         "component": may("text", *COMPONENTS),
         "follows": may("text", many=True),
         "evidence": may("text", many=True),
+        "about": may("text"),
         "outside": may("bool"),
         "decides": may("text", *COMPONENTS, many=True),
         "when": may("table"),
@@ -92,4 +94,5 @@ SHAPES: Mapping[str, Shape] = {
 
 def shape_of(name: str) -> Shape | None:
     """Return the shape of the table `name`, None where there is no such table."""
-    return _RULES if name.startswith("rules/") else SHAPES.get(name)
+    group = name.partition("/")[0]
+    return {"rules": _RULES, "signatures": SIGNATURES}.get(group) or SHAPES.get(name)

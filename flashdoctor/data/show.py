@@ -55,13 +55,16 @@ def list_tables(tables: Tables) -> list[Summary]:
 def table_names(tables: Tables, wanted: str) -> tuple[str, ...]:
     """Return the tables that `wanted` names: `torch`, `compat/torch`, or a folder, `rules`.
 
+    A folder's name goes before a short one, and a short one names the first table that has it.
     `UsageError` where there is no such table; its hint names the nearest.
     """
     names = tables.names()
     folder = tuple(name for name in names if name.startswith(f"{wanted}/"))
-    exact = tuple(name for name in names if wanted in (name, name.partition("/")[2]))
-    if exact or folder:
-        return exact or folder
+    named = tuple(name for name in names if wanted in (name, name.partition("/")[2]))
+    if wanted in names:
+        return (wanted,)
+    if folder or named:
+        return folder or named[:1]
     short = [name.partition("/")[2] or name for name in names]
     close = difflib.get_close_matches(wanted, [*names, *short], n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(short)}"

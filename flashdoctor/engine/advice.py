@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Mapping
 
 from flashdoctor.model import versions
 from flashdoctor.model.catalog import FACTS
 from flashdoctor.model.finding import Advice
+from flashdoctor.model.regex import regex
 from flashdoctor.model.rule import Fix
 from flashdoctor.model.snapshot import Snapshot
 
-_PLACEHOLDER = re.compile(r"\{([a-z0-9_.]+)\}")
-_IN_QUOTES = re.compile(r'"[^"]*\{([a-z0-9_.]+)\}[^"]*"')
-_PLAIN_WORD = re.compile(r"[\w@%+=:,./~-]*")
-_PLAIN_WORDS = re.compile(r"[\w@%+=:,./~ -]*")
-_HARMLESS_IN_QUOTES = re.compile(r'[^"$`\\\x00-\x1f\x7f]*')
+_PLACEHOLDER = regex(r"\{([a-z0-9_.]+)\}")
+_IN_QUOTES = regex(r'"[^"]*\{([a-z0-9_.]+)\}[^"]*"')
+_PLAIN_WORD = regex(r"[\w@%+=:,./~-]*")
+_PLAIN_WORDS = regex(r"[\w@%+=:,./~ -]*")
+_HARMLESS_IN_QUOTES = regex(r'[^"$`\\\x00-\x1f\x7f]*')
 
 
 def fill(fix: Fix, snapshot: Snapshot, values: Mapping[str, str]) -> Advice:

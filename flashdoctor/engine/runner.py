@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from flashdoctor.engine.advice import fill
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
@@ -19,8 +18,7 @@ CHECKS = "flashdoctor.engine.checks"
 Result: TypeAlias = Finding | Skipped | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
+class Results(NamedTuple):
     """What the rules said. `passed` holds the rules that were judged and hold."""
 
     findings: tuple[Finding, ...]
@@ -46,21 +44,23 @@ def run(rules: Iterable[Rule], view: View) -> Results:
 
 def judge(rule: Rule, view: View) -> Result:
     """Judge one rule: a finding, a skip with what it needs, or None where it holds."""
+    if rule.about and not view.get(rule.about).is_known:
+        return _skip(rule, view, (rule.about,))
     try:
         judgement = _ask_check(rule.check, view) if rule.check else _ask_when(rule, view)
     except MissingFactError as missing:
         return _skip(rule, view, (missing.path,))
     except Exception as error:  # noqa: BLE001 - a crashing rule is a finding, never a traceback
         return _crash(rule, error)
-    if isinstance(judgement, tuple):
+    if not isinstance(judgement, Judgement):
         return _skip(rule, view, judgement)
     return _finding(rule, judgement, view) if judgement.outcome == "fail" else None
 
 
 def load_checks(rules: Iterable[Rule]) -> None:
-    """Import the checks of these rules ahead of time, for callers that wait for something."""
+    """Import ahead of time, for callers that wait for something, the checks that surely run."""
     for rule in rules:
-        if rule.check:
+        if rule.check and not rule.about:
             with suppress(Exception):  # it crashes again when it is judged, and is a finding then
                 _load(rule.check)
 

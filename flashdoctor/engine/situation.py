@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from flashdoctor.engine.view import View
+from flashdoctor.model.regex import regex
 
 _TEGRA = frozenset({"5.3", "6.2", "7.2", "8.7", "10.1", "11.0"})
-_FOREIGN_GPU = re.compile(r"\b(AMD|Radeon|Instinct|Intel|Arc|Apple)\b|^MI\d{3}", re.IGNORECASE)
+_FOREIGN_GPU = regex(r"\b(AMD|Radeon|Instinct|Intel|Arc|Apple)\b|^MI\d{3}", re.IGNORECASE)
 
 
 def proves_cuda(view: View) -> bool:

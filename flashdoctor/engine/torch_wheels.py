@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 from flashdoctor.model.snapshot import Snapshot
 
 Row: TypeAlias = Mapping[str, Any]
 Machine: TypeAlias = Literal["linux", "aarch64", "windows"]
 
-_NIGHTLY = re.compile(r"\d+\.\d+\.\d+\.dev\d{8}(?:\+\w+)?")
+_NIGHTLY = regex(r"\d+\.\d+\.\d+\.dev\d{8}(?:\+\w+)?")
 
 
 def is_index_wheel(version: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from flashdoctor.data.tables import Tables
 from flashdoctor.model.facts import Fact
@@ -20,8 +20,7 @@ class MissingFactError(Exception):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """The facts, the tables and what is required; everything a judgement may depend on."""
 
     snapshot: Snapshot
@@ -66,8 +65,7 @@ class View:
         ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A check's answer. `evidence` lists fact paths; `values` fill `{advice.x}` in the fix.
 
     `severity` and `cause` override the row's where a check knows better (some of several GPUs
@@ -77,7 +75,7 @@ class Judgement:
     outcome: Literal["pass", "fail"]
     evidence: tuple[str, ...] = ()
     detail: str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = MappingProxyType({})
     severity: Severity | None = None
     cause: str | None = None
 

@@ -6,10 +6,8 @@ mistake wherever it turns up: in a rule, behind --assume, in a probe.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal[
     "version",  # compared by release numbers, then post release
@@ -29,8 +27,7 @@ Kind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class FactSpec:
+class FactSpec(NamedTuple):
     """What stands under one path. `keys` lists what an object of a `records` fact may hold."""
 
     path: str
@@ -137,6 +134,7 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("nvml.status", "word", "ok, or the failure: library-not-found, driver-not-loaded, "
              "version-mismatch, no-permission, gpu-lost, timeout, unknown-error"),
     FactSpec("nvml.error", "text", "NVML's own words"),
+    FactSpec("nvml.library_version", "version", "driver version that libnvidia-ml belongs to"),
     FactSpec("driver.version", "version", "driver version; on WSL the Windows driver's"),
     FactSpec("driver.branch", "int", "driver branch: the number before the first dot"),
     FactSpec("driver.cuda", "version", "highest CUDA that the driver supports"),
@@ -256,6 +254,81 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("transformers.torch_pin", "text", "torch that this transformers requires"),
     FactSpec("transformers.kernels_pin", "text", "kernels that this transformers requires"),
     FactSpec("bitsandbytes.cuda_binaries", "texts", "CUDA builds that bitsandbytes carries"),
+    # Launch commands and what an engine said about itself, both out of pasted text.
+    FactSpec("launch.command", "text", "the launch command, without its values that are secret"),
+    FactSpec("launch.program", "word", "vllm, sglang, tgi, python, torchrun, ..."),
+    FactSpec("launch.flags", "records", "flags of the launch command", ("name", "value")),
+    FactSpec("launch.environment", "records", "variables set for it", ("name", "value")),
+    FactSpec("launch.image", "text", "container image that was started"),
+    FactSpec("launch.gpus", "text", "GPUs that docker run hands in; absent: no such flag"),
+    FactSpec("launch.runtimes", "texts", "runtimes that docker knows"),
+    FactSpec("launch.default_runtime", "word", "runtime that docker takes by default"),
+    FactSpec("launch.tensor_parallel_size", "int", "--tensor-parallel-size"),
+    FactSpec("launch.gpu_memory_utilization", "float", "--gpu-memory-utilization"),
+    FactSpec("launch.max_model_len", "int", "--max-model-len"),
+    FactSpec("launch.quantization", "word", "--quantization"),
+    FactSpec("launch.dtype", "word", "--dtype, or torch_dtype of a script"),
+    FactSpec("launch.kv_cache_dtype", "word", "--kv-cache-dtype"),
+    FactSpec("launch.attention_backend", "word", "--attention-backend"),
+    FactSpec("launch.attn_implementation", "word", "attn_implementation of transformers"),
+    FactSpec("model.name", "text", "model that was launched or loaded"),
+    FactSpec("model.type", "word", "model_type or architecture"),
+    FactSpec("engine.name", "word", "vllm, sglang, transformers"),
+    FactSpec("engine.attention_backend", "word", "attention backend that the engine chose"),
+    FactSpec("engine.fa_version", "int", "FlashAttention version that the engine chose"),
+    FactSpec("engine.kv_tokens", "int", "KV cache size in tokens"),
+    FactSpec("engine.kv_gib", "float", "memory for the KV cache, GiB"),
+    FactSpec("engine.kv_blocks", "int", "KV cache size in GPU blocks"),
+    FactSpec("engine.weights_gib", "float", "memory of the loaded weights, GiB"),
+    FactSpec("engine.graphs_gib", "float", "memory of the captured CUDA graphs, GiB"),
+    FactSpec("engine.max_model_len", "int", "longest request that the engine takes, tokens"),
+    FactSpec("engine.max_concurrency", "float", "full-length requests that the KV cache holds"),
+    FactSpec("engine.dtype", "word", "dtype that the engine runs in"),
+    FactSpec("engine.kv_cache_dtype", "word", "dtype of the KV cache"),
+    FactSpec("engine.quantization", "word", "quantization that the engine runs"),
+    FactSpec("engine.tensor_parallel_size", "int", "GPUs that share one model"),
+    FactSpec("engine.gpu_memory_utilization", "float", "fraction of GPU memory that it may use"),
+    FactSpec("engine.enforce_eager", "bool", "CUDA graphs and torch.compile are off"),
+    FactSpec("engine.ready", "bool", "the engine said that it serves"),
+    # The state of a log at the line where a signature was met.
+    FactSpec("log.phase", "word", "what the program was doing: import, build, load, profile, "
+             "graph-capture, serve"),
+    FactSpec("log.packages", "texts", "packages in the frames of the last traceback, last first"),
+    FactSpec("log.exception", "word", "class of the last exception"),
+    FactSpec("log.symbol", "text", "C++ symbol that is missing"),
+    FactSpec("log.symbol_owner", "word", "who defines it: torch, cudart, nvjitlink, cublas, cudnn, "
+             "nccl, cuda-driver, libstdcxx, python, other"),
+    FactSpec("log.symbol_abi", "word", "std::string that it takes: new, old, none"),
+    FactSpec("log.library", "path", "file that could not be loaded"),
+    FactSpec("log.library_owner", "word", "whose file that is: flash-attn, flash-attn-3, vllm, "
+             "vllm-flash-attn, xformers, torch, bitsandbytes, awq, exllama, sgl-kernel, other"),
+    FactSpec("log.missing_library", "text", "library that it needs and does not find"),
+    FactSpec("log.kernel_owner", "word", "whose CUDA kernel failed, by the path in the message"),
+    FactSpec("log.capability_required", "capability", "compute capability that is asked for"),
+    FactSpec("log.capability_found", "capability", "compute capability that the message names"),
+    FactSpec("log.cuda_required", "version", "CUDA version that is asked for"),
+    FactSpec("log.cuda_found", "version", "CUDA version that the message names"),
+    FactSpec("log.version_required", "text", "package version that is asked for"),
+    FactSpec("log.version_found", "version", "package version that the message names"),
+    FactSpec("log.version_floor", "version", "lowest package version that is asked for"),
+    FactSpec("log.version_ceiling", "version", "first package version that is refused"),
+    FactSpec("log.package", "word", "package that the message names"),
+    FactSpec("log.head_dim", "int", "head dimension that the message names"),
+    FactSpec("log.dtype", "word", "dtype that the message names"),
+    FactSpec("log.flag", "text", "flag that the message names"),
+    FactSpec("log.backend", "word", "attention backend that the message names"),
+    FactSpec("log.method", "word", "quantization method that the message names"),
+    FactSpec("log.tokens_wanted", "int", "tokens that were asked for"),
+    FactSpec("log.tokens_possible", "int", "tokens that fit"),
+    FactSpec("log.memory_wanted_gib", "float", "memory that was asked for, GiB"),
+    FactSpec("log.memory_free_gib", "float", "memory that is free, GiB"),
+    FactSpec("log.memory_total_gib", "float", "memory of the device, GiB"),
+    FactSpec("log.memory_own_gib", "float", "memory that the failed process held itself, GiB"),
+    FactSpec("log.memory_others_gib", "float", "memory that another process held, GiB"),
+    FactSpec("log.engine", "word", "serving engine that the text last named: vllm, sglang, tgi, "
+             "lmdeploy"),
+    FactSpec("log.heads", "int", "attention heads"),
+    FactSpec("log.name", "text", "other name that the message gives: a model class, a variable"),
     *(FactSpec(f"{name}.version", "version", f"version of {name}") for name in _PACKAGES),
     *(spec for path, what in _EXTENSIONS.items() for spec in _extension_specs(path, what)),
 )  # fmt: skip
@@ -287,5 +360,7 @@ SHORT_NAMES: Mapping[str, str] = {
 
 def nearest(path: str) -> str:
     """Return the known path or short name most like `path`, or an empty text."""
+    import difflib  # noqa: PLC0415 - only for a mistyped name
+
     close = difflib.get_close_matches(path, [*SHORT_NAMES, *FACTS], n=1)
     return close[0] if close else ""

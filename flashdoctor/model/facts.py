@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 State: TypeAlias = Literal["known", "absent", "unknown"]
 Value: TypeAlias = Any  # a JSON value: bool, int, float, str, list or dict
@@ -12,8 +11,7 @@ Value: TypeAlias = Any  # a JSON value: bool, int, float, str, list or dict
 STATES: tuple[State, ...] = ("known", "absent", "unknown")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(NamedTuple):
     """A value under a dotted path (`gpu.memory_mib`), with its state and source.
 
     `known`: `value` holds. `absent`: it was looked for and is not there; `value` is None.

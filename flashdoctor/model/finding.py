@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from flashdoctor.model.rule import Component, Safety, Severity
 from flashdoctor.model.snapshot import Snapshot
@@ -13,10 +13,10 @@ SCHEMA = "flashdoctor/report/v1"
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail", "undetermined"]
 Outcome: TypeAlias = Literal["fail", "crash"]
+Certainty: TypeAlias = Literal["certain", "likely", "possible"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(NamedTuple):
     """A fact by path, or a log line by number, with its value and where it was read."""
 
     value: Any
@@ -30,8 +30,7 @@ class Evidence:
         return {**key, "value": self.value, "where": self.where}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class Advice(NamedTuple):
     """A fix with the user's values filled in."""
 
     text: str
@@ -41,7 +40,11 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One rule that failed, or that crashed. `follows` names the finding that explains it."""
+    """One rule that failed, or that crashed. `follows` names the finding that explains it.
+
+    `certainty` says how far pasted text bears a finding out; a machine that was looked at needs no
+    such word.
+    """
 
     id: str
     name: str
@@ -56,9 +59,11 @@ class Finding:
     sources: tuple[str, ...] = ()
     follows: str | None = None
     detail: str = ""
+    certainty: Certainty | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding's object in the report's contract."""
+        certainty = {"certainty": self.certainty} if self.certainty else {}
         return {
             "id": self.id,
             "name": self.name,
@@ -77,11 +82,11 @@ class Finding:
                 "safety": self.fix.safety,
             },
             "sources": list(self.sources),
+            **certainty,
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A rule that could not be judged: the facts it needs and does not have."""
 
     id: str
@@ -94,8 +99,20 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A command whose output would decide what the facts leave open, and why."""
+
+    command: str
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{command, why}`."""
+        return {"command": self.command, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A verdict with everything that led to it."""
+    """A verdict with everything that led to it. `ask` is what to ask whoever pasted the text."""
 
     verdict: Verdict
     exit_code: int
@@ -107,9 +124,11 @@ class Report:
     missing: tuple[str, ...] = ()
     matrix_date: str = ""
     tool: Mapping[str, str] = field(default_factory=dict)
+    ask: tuple[Question, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the v1 report object."""
+        ask = {"ask": [question.to_json() for question in self.ask]} if self.ask else {}
         return {
             "schema": SCHEMA,
             "verdict": self.verdict,
@@ -122,4 +141,5 @@ class Report:
             "passed": list(self.passed),
             "matrix": {"date": self.matrix_date},
             "tool": dict(self.tool),
+            **ask,
         }

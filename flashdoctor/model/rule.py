@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 Basis: TypeAlias = Literal["measured", "documented", "inferred"]
@@ -23,16 +22,14 @@ LAYERS = (
 """Deepest first: a failure of an earlier layer is the likelier root of one of a later layer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """Where a fact or judgement was read (`url` may also be a citation), and when."""
 
     url: str
     checked: date
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(NamedTuple):
     """What to do. `{fact.path}` in a text or command is filled in with the user's own value.
 
     A command with a value that is not known is left out. `safety`: `safe` changes nothing that
@@ -44,8 +41,7 @@ class Fix:
     safety: Safety = "manual"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class Example(NamedTuple):
     """Facts by path and what the rule must say of them; None as a value means absent."""
 
     facts: Mapping[str, Any]
@@ -53,15 +49,15 @@ class Example:
     require: tuple[Component, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """One row of matrices/rules. It fails where `when` holds, or where its check says so.
 
     `component`: what the failure breaks. Where that component is not required the severity is
     `unrequired`. `follows`: ids of deeper rules that explain this one when they fail as well.
     `evidence`: facts to show beside those that were compared. `outside`: where it fails, the tables
     do not cover this machine, and nothing but a kernel that ran there can establish anything.
-    `decides`: a pass of this rule establishes that its components fit (see the verdict).
+    `decides`: a pass of this rule establishes that its components fit (see the verdict). `about`:
+    the fact without which there is nothing to judge; the rule is skipped where it is not known.
     """
 
     id: str
@@ -80,6 +76,7 @@ class Rule:
     check: str | None = None
     follows: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    about: str | None = None
     outside: bool = False
     decides: tuple[Component, ...] = ()
     note: str = ""

@@ -74,7 +74,7 @@ _SECRETS = (
         r"|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{30,}"
         r"|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{16,}|nvapi-[\w-]{16,}|dckr_pat_[\w-]{16,}"
         r"|gsk_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|ya29\.[\w-]{20,}"
-        r"|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)",
+        r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)",
         "<secret>",
     ),
 )  # fmt: skip
@@ -116,6 +116,7 @@ _HOMES = (
 # What stands behind `@` in a symbol's name: `memcpy@GLIBC_2.14`, `cudaMalloc@libcudart.so.12`.
 _SYMBOL_VERSION = r"[A-Z][A-Z0-9]*_[\w.]+|lib[\w+-]*\.so(?:\.\w+)*"
 _DOMAIN = r".*\.[A-Za-z][A-Za-z-]+"
+_ADDRESS = 500  # characters of an address before its `@`
 
 
 def _hide_account(match: re.Match[str]) -> str:
@@ -124,7 +125,7 @@ def _hide_account(match: re.Match[str]) -> str:
         return match[0]
     if re.fullmatch(_DOMAIN, host):
         return "<email>"
-    word = match.string[: match.start()].rpartition(" ")[2]
+    word = match.string[max(0, match.start() - _ADDRESS) : match.start()].rpartition(" ")[2]
     return match[0] if "://" in word else "<user>@<host>"  # a revision: `git+https://...@main`
 
 
@@ -231,6 +232,11 @@ _NAMES = (*_SECRETS, *_UUIDS, *_HOMES, *_PEOPLE)
 @lru_cache(maxsize=2048)
 def scrub_text(text: str) -> str:
     """Cut keys, tokens, UUIDs, accounts, hosts, addresses, serial numbers and home folders."""
+    return _settle(text, (*_NAMES, *_ADDRESSES))
+
+
+def scrub_line(text: str) -> str:
+    """Cut the same from one of very many texts, which are not worth remembering."""
     return _settle(text, (*_NAMES, *_ADDRESSES))
 
 

@@ -60,8 +60,10 @@ class Case:
     `expected`: families that are right, the one that it should hit first. `refusal`: the cause for
     which another answer is expected; that is then an answer and no failure. `proves`: components
     that `--require` names and that this case proves. `main`: stands in the short table; `quick`:
-    part of `check`; `on_request`: only run where its name is given. `alone`: it compiles for
-    seconds, and may have a process of its own beside the others. `lacks`: why it cannot run.
+    part of `check`; `on_request`: only run where its name is given. `compiles`: its kernel is made
+    when it is first called, for 10 s and more, so that it is only run where it is asked for or
+    required. `alone`: it may have a process of its own beside the others. `lacks`: why it cannot
+    run.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Case:
     main: bool = False
     quick: bool = False
     on_request: bool = False
+    compiles: bool = False
     alone: bool = False
     lacks: str = ""
 
@@ -216,7 +219,8 @@ class Started:
 class SmokeReport:
     """A verdict with every case that led to it. `note`: why nothing, or not all, was proven.
 
-    `seconds`: the whole run by the clock, children and their start of torch included.
+    `seconds`: the whole run by the clock, children and their start of torch included. `left_out`:
+    cases that could run, and were not asked for, as they compile.
     """
 
     verdict: Verdict
@@ -227,6 +231,7 @@ class SmokeReport:
     started: Started = field(default_factory=Started)
     seconds: float = 0.0
     note: str = ""
+    left_out: tuple[Case, ...] = ()
     where: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     matrix_date: str = ""
@@ -256,6 +261,7 @@ class SmokeReport:
             "seconds": round(self.seconds, 3),
             "torch_start_seconds": self.started.seconds,
             "cases": [case.to_json() for case in self.cases],
+            "left_out": [case.name for case in self.left_out],
             "findings": [finding.to_json() for finding in self.findings],
             "matrix": {"date": self.matrix_date},
             "tool": dict(self.tool),

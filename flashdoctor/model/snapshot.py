@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashdoctor.errors import InputError
 from flashdoctor.model.facts import STATES, Fact, unknown
@@ -13,8 +13,7 @@ from flashdoctor.model.facts import STATES, Fact, unknown
 SCHEMA = "flashdoctor/snapshot/v1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class Conflict(NamedTuple):
     """Two sources that differ about one fact: `kept` wins, `dropped` is shown beside it."""
 
     kept: Fact

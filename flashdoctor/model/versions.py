@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_NUMBER = re.compile(r"\d+")
-_RELEASE = re.compile(r"\s*v?(\d+(?:\.\d+)*)")
-_CAPABILITY = re.compile(r"\s*(?:sm_|compute_)?(\d{1,2})\.(\d)\s*")
-_TARGET = re.compile(r"\s*(?:sm_|compute_)?(\d{2,3})([af]?)\s*")
+from flashdoctor.model.regex import regex
+
+_NUMBER = regex(r"\d+")
+_RELEASE = regex(r"\s*v?(\d+(?:\.\d+)*)")
+_CAPABILITY = regex(r"\s*(?:sm_|compute_)?(\d{1,2})\.(\d)\s*")
+_TARGET = regex(r"\s*(?:sm_|compute_)?(\d{2,3})([af]?)\s*")
 
 
 def release(text: str) -> tuple[int, ...] | None:

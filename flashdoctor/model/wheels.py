@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
-_DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[\w.]*[A-Za-z0-9])?")
-_VERSION = re.compile(r"\d+(?:\.\d+)*[A-Za-z0-9.!_]*(?:\+[A-Za-z0-9._]+)?")
-_BUILD = re.compile(r"\d[\w.]*")
-_TAG = re.compile(r"\w+(?:\.\w+)*")
-_CUDA = re.compile(r"(?:^|[._])cu(?:da)?[._]?(\d{2})(?:\.?(\d))?(?!\d)", re.IGNORECASE)
-_TORCH = re.compile(r"(?:torch|pt)[._]?(\d+)\.(\d+)", re.IGNORECASE)
-_ABI = re.compile(r"cxx11[._]?abi[._]?(true|false|1|0)", re.IGNORECASE)
-_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")
+from flashdoctor.model.regex import regex
+
+_DISTRIBUTION = regex(r"[A-Za-z0-9](?:[\w.]*[A-Za-z0-9])?")
+_VERSION = regex(r"\d+(?:\.\d+)*[A-Za-z0-9.!_]*(?:\+[A-Za-z0-9._]+)?")
+_BUILD = regex(r"\d[\w.]*")
+_TAG = regex(r"\w+(?:\.\w+)*")
+_CUDA = regex(r"(?:^|[._])cu(?:da)?[._]?(\d{2})(?:\.?(\d))?(?!\d)", re.IGNORECASE)
+_TORCH = regex(r"(?:torch|pt)[._]?(\d+)\.(\d+)", re.IGNORECASE)
+_ABI = regex(r"cxx11[._]?abi[._]?(true|false|1|0)", re.IGNORECASE)
+_MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 _LEGACY_MANYLINUX = {"manylinux1_": "2.5", "manylinux2010_": "2.12", "manylinux2014_": "2.17"}
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_ESCAPE = regex(r"%([0-9A-Fa-f]{2})")
 _FIELDS = (5, 6)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WheelName:
+class WheelName(NamedTuple):
     """The parts of `name-version(-build)-python-abi-platform.whl`.
 
     `cuda` (`12`, `12.3`), `torch` (`2.6`) and `cxx11_abi` come from the local version, and are

@@ -6,12 +6,12 @@ Which driver version it is comes from the GPU probe, libcuda from its own.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from flashdoctor.model.facts import Fact, absent, known, unknown
+from flashdoctor.model.regex import regex
 from flashdoctor.probes import fabric_manager
 from flashdoctor.probes.pci import DEVICES, PciDevice, read_nvidia_devices
 from flashdoctor.probes.tree import exists, inside, names_in, read_text
@@ -25,7 +25,7 @@ _KERNEL_PATHS = (
 )
 PATHS = ("driver.claimed_by", *_KERNEL_PATHS, *fabric_manager.PATHS)
 
-_GPU_NODE = re.compile(r"nvidia\d+")
+_GPU_NODE = regex(r"nvidia\d+")
 _SHARED_NODES = ("nvidiactl", "nvidia-uvm")
 
 

@@ -14,11 +14,12 @@ from typing import Any
 from flashdoctor.errors import InputError
 from flashdoctor.model.catalog import FACTS
 from flashdoctor.model.facts import Fact, absent, known, known_or_absent, unknown
+from flashdoctor.model.mangled import belongs_to_torch, cxx11_abi
+from flashdoctor.model.regex import regex
 from flashdoctor.probes.cache import Cache, open_cache
 from flashdoctor.probes.elf import open_elf
 from flashdoctor.probes.fatbin import parse_targets
 from flashdoctor.probes.loader import find_libraries, is_file
-from flashdoctor.probes.mangled import belongs_to_torch, cxx11_abi
 from flashdoctor.probes.torch_libraries import TorchLibraries, read_torch, torch_facts
 
 _ELF = "ELF headers"
@@ -35,11 +36,9 @@ _HEADER_FACTS = {
 }
 _OTHER_FACTS = ("extension", "extension_python", "sass", "ptx", "missing_symbols", "abi_by_symbols")
 _PREFIXES = tuple(path.removesuffix(".extension") for path in FACTS if path.endswith(".extension"))
-_PYTHON_TAG = re.compile(r"\.(?:cpython-(?P<number>\d+[a-z]*)-|(?P<tag>cp\d+t?)-|(?P<abi3>abi3)\.)")
+_PYTHON_TAG = regex(r"\.(?:cpython-(?P<number>\d+[a-z]*)-|(?P<tag>cp\d+t?)-|(?P<abi3>abi3)\.)")
 # Libraries that define nothing of torch's, and torch's, which are sought in torch/lib alone.
-_SETTLED = re.compile(
-    r"lib(?:cu|nv|nccl|python|stdc\+\+|gcc|gomp|c\.|m\.|dl\.|rt\.|pthread|torch|c10)"
-)
+_SETTLED = regex(r"lib(?:cu|nv|nccl|python|stdc\+\+|gcc|gomp|c\.|m\.|dl\.|rt\.|pthread|torch|c10)")
 
 
 def audit(files: Mapping[str, Any], cache_dir: Path | None) -> list[Fact]:

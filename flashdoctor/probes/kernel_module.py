@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flashdoctor.model.facts import Fact, absent, known, unknown
+from flashdoctor.model.regex import regex
 from flashdoctor.probes.tree import read_text
 
 PROC_SOURCE = "/proc/driver/nvidia/version"
@@ -14,8 +15,8 @@ SYS_SOURCE = "/sys/module/nvidia/version"
 _PROC = "proc/driver/nvidia/version"
 _SYS = "sys/module/nvidia"
 
-_VERSION = re.compile(r"^NVRM version:.*?\s(\d{2,}\.\d+(?:\.\d+)*)\s", re.MULTILINE)
-_OPEN = re.compile(r"^NVRM version:.*\bOpen Kernel Module\b", re.MULTILINE)
+_VERSION = regex(r"^NVRM version:.*?\s(\d{2,}\.\d+(?:\.\d+)*)\s", re.MULTILINE)
+_OPEN = regex(r"^NVRM version:.*\bOpen Kernel Module\b", re.MULTILINE)
 
 
 class KernelModule(NamedTuple):

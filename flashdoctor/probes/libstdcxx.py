@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flashdoctor.model.facts import Fact, absent, known, unknown
 from flashdoctor.probes.library_search import find_libraries
-from flashdoctor.probes.tree import outside
+from flashdoctor.probes.tree import outside, resolved
+
+if TYPE_CHECKING:
+    import mmap
 
 PATHS = ("os.glibcxx",)
 
@@ -26,17 +29,34 @@ def read_libstdcxx(root: Path, environ: Mapping[str, str]) -> list[Fact]:
     if not found:
         return [absent("os.glibcxx", f"loader search path for {_SONAME}")]
     source = outside(root, found[0].path)
+    named = parse_file_name(resolved(found[0].path).name)
+    return [known("os.glibcxx", named, source) if named else _look_inside(found[0].path, source)]
+
+
+def _look_inside(path: Path, source: str) -> Fact:
+    import mmap  # noqa: PLC0415 - the file's name says it as a rule
+
     try:
         with (
-            found[0].path.open("rb") as file,
+            path.open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
         ):
             version = parse_glibcxx(data)
     except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
-        return [unknown("os.glibcxx", f"cannot be read: {error}", source)]
+        return unknown("os.glibcxx", f"cannot be read: {error}", source)
     if version is None:
-        return [unknown("os.glibcxx", "it names no GLIBCXX version", source)]
-    return [known("os.glibcxx", version, source)]
+        return unknown("os.glibcxx", "it names no GLIBCXX version", source)
+    return known("os.glibcxx", version, source)
+
+
+def parse_file_name(name: str) -> str | None:
+    """Return `3.4.30` for `libstdc++.so.6.0.30`; None for a name that does not say it.
+
+    The two numbers have gone up together since GCC 3.4. Source: the libstdc++ manual, "ABI Policy
+    and Guidelines".
+    """
+    match = re.fullmatch(r"libstdc\+\+\.so\.6\.0\.(\d{1,3})", name)
+    return f"3.4.{match[1]}" if match else None
 
 
 def parse_glibcxx(data: bytes | mmap.mmap) -> str | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from flashdoctor.model.gpu_words import failure_status
+from flashdoctor.model.regex import regex
 from flashdoctor.probes.command import Completed, run
 from flashdoctor.probes.gpu_answer import Answer
-from flashdoctor.probes.gpu_words import failure_status
 from flashdoctor.probes.nvidia_smi_table import SOURCE, parse_table
 from flashdoctor.probes.nvidia_smi_xml import parse_xml
 from flashdoctor.probes.tree import exists
@@ -17,7 +17,7 @@ from flashdoctor.probes.tree import exists
 _WSL_PROGRAM = "usr/lib/wsl/lib/nvidia-smi"  # there also where PATH leaves it out
 _QUERY = ("--query-gpu=index,compute_cap", "--format=csv,noheader")  # not in the XML
 _LEAST_S = 0.05
-_CAPABILITY_ROW = re.compile(r"\s*(\d+)\s*,\s*(\d+\.\d)\s*")
+_CAPABILITY_ROW = regex(r"\s*(\d+)\s*,\s*(\d+\.\d)\s*")
 
 
 def read_nvidia_smi(

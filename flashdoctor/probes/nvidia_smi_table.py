@@ -6,20 +6,21 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from flashdoctor.model.regex import regex
 from flashdoctor.probes.gpu_answer import Answer, resolve
 from flashdoctor.probes.visible_devices import Instance
 
 SOURCE = "nvidia-smi"
-_HEADER = re.compile(r"NVIDIA-SMI\s+[\d.]+\s+(?:Driver|KMD) Version:\s*(\d+(?:\.\d+)*)")
-_CUDA = re.compile(r"CUDA(?: UMD)? Version:\s*(\d+\.\d+)")
-_REST = re.compile(r"^\|\s*(?:MIG devices|Processes):", re.MULTILINE)
-_ROW = re.compile(
+_HEADER = regex(r"NVIDIA-SMI\s+[\d.]+\s+(?:Driver|KMD) Version:\s*(\d+(?:\.\d+)*)")
+_CUDA = regex(r"CUDA(?: UMD)? Version:\s*(\d+\.\d+)")
+_REST = regex(r"^\|\s*(?:MIG devices|Processes):", re.MULTILINE)
+_ROW = regex(
     r"\|\s+(?P<number>\d+)\s+(?P<name>\S.*?)\s+(?P<mode>On|Off|N/A|WDDM|TCC|MCDM)\s*\|"
     r"\s*[0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f.]+\s.*\|\s*(?P<ecc>\S+)\s*\|"
 )
-_MEMORY = re.compile(r"\|.*\|\s*(\d+)MiB\s*/\s*(\d+)MiB\s*\|")
-_MIG_MODE = re.compile(r"\|\s*\|\s*\|\s*(Enabled|Disabled|N/A)\s*\|")
-_MIG_ROW = re.compile(r"\|\s+(\d+)\s+(\d+)\s+(\d+)\s+\d+\s+\|\s*(\d+)MiB\s*/\s*(\d+)MiB\s")
+_MEMORY = regex(r"\|.*\|\s*(\d+)MiB\s*/\s*(\d+)MiB\s*\|")
+_MIG_MODE = regex(r"\|\s*\|\s*\|\s*(Enabled|Disabled|N/A)\s*\|")
+_MIG_ROW = regex(r"\|\s+(\d+)\s+(\d+)\s+(\d+)\s+\d+\s+\|\s*(\d+)MiB\s*/\s*(\d+)MiB\s")
 
 
 def parse_table(text: str, environ: Mapping[str, str]) -> Answer | None:

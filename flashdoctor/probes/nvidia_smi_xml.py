@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from flashdoctor.model.gpu_words import THROTTLE_REASONS, failure_status, program_name
+from flashdoctor.model.regex import regex
 from flashdoctor.probes.gpu_answer import Answer, resolve
-from flashdoctor.probes.gpu_words import THROTTLE_REASONS, failure_status, program_name
 from flashdoctor.probes.visible_devices import Instance
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 SOURCE = "nvidia-smi -q -x"
 _MAX_XML = 4 * 2**20  # eight H200 need 0.3 MiB
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_VERSION = regex(r"\d+(?:\.\d+)+")
 
 
 def parse_xml(

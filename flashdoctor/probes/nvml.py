@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from flashdoctor.model.gpu_words import STATUSES
 from flashdoctor.probes.command import Completed, run
 from flashdoctor.probes.gpu_answer import Answer, resolve
-from flashdoctor.probes.gpu_words import STATUSES
 from flashdoctor.probes.tree import exists
 from flashdoctor.probes.visible_devices import Seen, Visible
 

@@ -19,7 +19,7 @@ import os
 import sys
 from typing import Any
 
-from flashdoctor.probes.gpu_words import (
+from flashdoctor.model.gpu_words import (
     DRIVER_MODELS,
     FABRIC_STATES,
     cuda_version,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flashdoctor.model.facts import Fact, absent, known, unknown
+from flashdoctor.model.regex import regex
 from flashdoctor.probes.tree import exists, inside, names_in, read_text
 
 PATHS = (
@@ -28,7 +29,7 @@ _KERNEL = "/proc/sys/kernel/osrelease"
 _TEGRA_RELEASE = "/etc/nv_tegra_release"
 _BOARD_FILES = ("/proc/device-tree/model", "/proc/device-tree/compatible")
 _LONGEST_32_BIT = 2**31 - 1
-_ASSIGNMENT = re.compile(r"^([A-Z_]+)=(.*)$", re.MULTILINE)
+_ASSIGNMENT = regex(r"^([A-Z_]+)=(.*)$", re.MULTILINE)
 
 
 def read_system(root: Path, environ: Mapping[str, str]) -> list[Fact]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from flashdoctor.model.facts import Fact, known, unknown
+from flashdoctor.model.regex import regex
 from flashdoctor.probes.cache import Cache, open_cache
 from flashdoctor.probes.elf import ElfError, open_elf
 from flashdoctor.probes.loader import Closure, Loader, find_libraries, is_file, read_loader
@@ -15,9 +15,9 @@ from flashdoctor.probes.loader import Closure, Loader, find_libraries, is_file, 
 # What `import torch` loads itself; everything else is needed by one of these.
 _ROOTS = ("libtorch_global_deps.so", "libtorch_python.so", "libtorch.so")
 _CORE = ("libc10.so", "libtorch_cpu.so")
-_OWN = re.compile(r"lib(?:torch|c10|shm|caffe2)")
+_OWN = regex(r"lib(?:torch|c10|shm|caffe2)")
 _DRIVER = frozenset({"libcuda.so.1", "libnvidia-ml.so.1"})  # another probe's business
-_NVIDIA = re.compile(r"lib(?:cu|nv|nccl)")
+_NVIDIA = regex(r"lib(?:cu|nv|nccl)")
 
 # The constructor of the exception behind TORCH_CHECK takes a std::string in every release.
 _ERROR = "_ZN3c105ErrorC1ENS_14SourceLocationE"

@@ -12,10 +12,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_NUMBER = re.compile(r"\s*([+-]?\d+)")
-_UUID = re.compile(r"[0-9a-f-]*", re.IGNORECASE)
-_OLD_MIG = re.compile(r"MIG-GPU-([0-9a-f-]+)/(\d+)/(\d+)", re.IGNORECASE)
-_SECRET = re.compile(r"(?i)(MIG-GPU|GPU|MIG)-[0-9a-f-]+|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}")
+from flashdoctor.model.regex import regex
+
+_NUMBER = regex(r"\s*([+-]?\d+)")
+_UUID = regex(r"[0-9a-f-]*", re.IGNORECASE)
+_OLD_MIG = regex(r"MIG-GPU-([0-9a-f-]+)/(\d+)/(\d+)", re.IGNORECASE)
+_SECRET = regex(r"(?i)(MIG-GPU|GPU|MIG)-[0-9a-f-]+|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}")
 _UUID_DIGITS = 32
 _MAX_DIGITS = 9  # no machine has more GPUs, and int() of a very long text is an error of its own
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flashdoctor.model.facts import Fact, absent, known, unknown
+from flashdoctor.model.regex import regex
 from flashdoctor.probes.library_search import find_libraries
 from flashdoctor.probes.system import read_kernel
 from flashdoctor.probes.tree import exists, inside, is_file, names_in, read_text
@@ -25,7 +26,7 @@ _DXGDMAL = "libnvdxgdmal.so.1"
 _DPKG_STATUS = "/var/lib/dpkg/status"
 
 # Packages of Debian, Ubuntu and NVIDIA that bring a Linux driver, whole or in part.
-_DRIVER_PACKAGE = re.compile(
+_DRIVER_PACKAGE = regex(
     r"(?:nvidia-(?:driver|utils|dkms|headless|kernel-(?:source|open|common|dkms)|open|compute-utils|"
     r"smi)|libnvidia-(?:compute|gl|cfg1|common|decode|encode|extra|fbc1|ml1?)|"
     r"cuda-drivers|libcuda1|xserver-xorg-video-nvidia)(?:-[\w.+-]+)?"

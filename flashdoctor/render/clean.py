@@ -6,17 +6,17 @@ bidirectional character, and no workflow command that a CI service would carry o
 
 from __future__ import annotations
 
-import re
+from flashdoctor.model.regex import regex
 
 LIMIT = 300
 """Characters of one value that are shown at most; JSON carries the whole value."""
 
-_SEQUENCE = re.compile(
+_SEQUENCE = regex(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, ...
     r"|\x1b[ -/]*[0-~]"  # the short ones
 )
-_COMMAND = re.compile(r"^(\s*(?:\x1b\[[0-9;]*m\s*)*):(?=:)")
+_COMMAND = regex(r"^(\s*(?:\x1b\[[0-9;]*m\s*)*):(?=:)")
 _OLD_COMMAND = "##["
 
 

@@ -28,7 +28,7 @@ def finding_lines(report: Report, style: Style) -> list[str]:
     full = [finding for finding in shown if style.verbose or _is_root(finding, report)]
     full = full if style.verbose else full[:_FULL]
     short = [finding for finding in shown if finding not in full]
-    brief = [line for finding in short[:_SHORT] for line in _head(finding, style)]
+    brief = [line for finding in short[:_SHORT] for line in head_lines(finding, style)]
     if len(short) > _SHORT:
         brief += indented(f"and {len(short) - _SHORT} more (--verbose)", style.columns, 2)
     return joined([*(_block(finding, style) for finding in full), brief])
@@ -40,7 +40,7 @@ def _is_root(finding: Finding, report: Report) -> bool:
 
 def _block(finding: Finding, style: Style) -> list[str]:
     limit = _FULL_LIMIT if style.verbose else LIMIT
-    lines = _head(finding, style)
+    lines = head_lines(finding, style)
     if finding.detail:
         lines += indented(clean(finding.detail, limit), style.columns, 4)
     lines += pairs([_evidence(item, style) for item in finding.evidence], style.columns, 4)
@@ -48,11 +48,12 @@ def _block(finding: Finding, style: Style) -> list[str]:
         lines += indented(clean(finding.fix.text, _FULL_LIMIT), style.columns, 2)
     lines += command_lines(finding.fix.commands)
     if style.verbose:
-        lines += _origin(finding, style)
+        lines += origin_lines(finding, style)
     return lines
 
 
-def _head(finding: Finding, style: Style) -> list[str]:
+def head_lines(finding: Finding, style: Style) -> list[str]:
+    """Return a finding's mark and title, with its id flush right."""
     tone: Tone = finding.severity
     mark = style.mark(tone)
     tag = finding.id if not finding.follows else f"{finding.id}, follows from {finding.follows}"
@@ -70,7 +71,8 @@ def _evidence(item: Evidence, style: Style) -> tuple[str, str]:
     return name, f"{text}  ({clean(item.where)})" if style.verbose and item.where else text
 
 
-def _origin(finding: Finding, style: Style) -> list[str]:
+def origin_lines(finding: Finding, style: Style) -> list[str]:
+    """Return what a finding is called, and the sources of what it says."""
     facts = ", ".join((finding.name, finding.layer, f"fix is {finding.fix.safety}"))
     lines = indented(clean(facts), style.columns, 2)
     for source in finding.sources:

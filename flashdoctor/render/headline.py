@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from flashdoctor.model.finding import Finding, Report
+from flashdoctor.model.regex import regex
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.render.clean import clean
 from flashdoctor.render.layout import hang
@@ -35,7 +35,7 @@ _COMPONENTS: Mapping[str, str] = {
     "transformers": "transformers",
 }
 _NAMED = {"vllm": "vLLM", "transformers": "transformers", "xformers": "xformers"}
-_INTERPRETER = re.compile(r"[/\\](?:bin|Scripts)[/\\]python[\w.]*$")
+_INTERPRETER = regex(r"[/\\](?:bin|Scripts)[/\\]python[\w.]*$")
 
 
 def headline(report: Report, style: Style) -> list[str]:

@@ -21,10 +21,19 @@ def dump(body: Any) -> str:
     Numbers that JSON does not have become texts. `##[` is written with an escape, which a JSON
     reader undoes, so that a CI log cannot take a value for a workflow command.
     """
+    return _dump(body, indent=2)
+
+
+def dump_line(body: Any) -> str:
+    """Return the same in one line."""
+    return _dump(body, indent=None)
+
+
+def _dump(body: Any, indent: int | None) -> str:
     try:
-        text = json.dumps(body, indent=2, allow_nan=False)
+        text = json.dumps(body, indent=indent, allow_nan=False)
     except ValueError:
-        text = json.dumps(_finite(body), indent=2, allow_nan=False)
+        text = json.dumps(_finite(body), indent=indent, allow_nan=False)
     return text.replace("##[", "#\\u0023[") + "\n"
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from flashdoctor.model.regex import regex
 from flashdoctor.render.clean import clean
 from flashdoctor.render.layout import cells
 
-_CUDNN = re.compile(r"cudnn_generated_\w*?((?:sdpa|fmha)_sm\d+\w*?_[fb]prop)")
-_FLASH_CLASS = re.compile(r"(?:\w+::)*FlashAttn[A-Za-z]+Sm\d+")
-_CUTE_CLASS = re.compile(r"(kernel_cutlass)\w*?(FlashAttention[A-Za-z]+Sm\d+)")
-_HEAD = re.compile(r"(?:\(anonymous namespace\)|[^<(\s])+")
+_CUDNN = regex(r"cudnn_generated_\w*?((?:sdpa|fmha)_sm\d+\w*?_[fb]prop)")
+_FLASH_CLASS = regex(r"(?:\w+::)*FlashAttn[A-Za-z]+Sm\d+")
+_CUTE_CLASS = regex(r"(kernel_cutlass)\w*?(FlashAttention[A-Za-z]+Sm\d+)")
+_HEAD = regex(r"(?:\(anonymous namespace\)|[^<(\s])+")
 _LONGEST = 60
 _DOTS = "..."
 

@@ -91,7 +91,11 @@ def _blocks(report: SmokeReport, style: Style) -> Iterator[list[str]]:
     if style.verbose:
         yield _told(report, style)
     default = default_text(report)
-    yield [*(indented(default, style.columns, 0) if default else ()), *_seconds(report, style)]
+    yield [
+        *(indented(default, style.columns, 0) if default else ()),
+        *_seconds(report, style),
+        *_left_out(report, style),
+    ]
 
 
 def _table(report: SmokeReport, style: Style) -> list[str]:
@@ -143,6 +147,13 @@ def _seconds(report: SmokeReport, style: Style) -> list[str]:
     cases, rest = f"{count} case{'s' if count != 1 else ''}", max(report.seconds - own, 0)
     took = f"{cases} in {rest:.1f} s, over {own:.1f} s of torch's own start."
     return indented(f"{took}{_compiled(report)}{_compared_at(report)}", style.columns, 0)
+
+
+def _left_out(report: SmokeReport, style: Style) -> list[str]:
+    labels = ", ".join(dict.fromkeys(clean(case.label) for case in report.left_out))
+    if not labels or report.verdict == "undetermined":
+        return []
+    return indented(f"Not run, as it compiles first: {labels} (--compile).", style.columns, 0)
 
 
 def _compiled(report: SmokeReport) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from flashdoctor.model.facts import Fact
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.render.clean import clean, defuse
@@ -16,7 +14,7 @@ from flashdoctor.render.values import state_text
 def snapshot_text(snapshot: Snapshot, style: Style) -> str:
     """Return every fact by path, then the differences between sources."""
     lines = pairs([(clean(fact.path), _text(fact)) for fact in snapshot], style.columns, 0)
-    conflicts = conflict_lines(snapshot.conflicts, replace(style, verbose=True))
+    conflicts = conflict_lines(snapshot.conflicts, style._replace(verbose=True))
     if conflicts:
         lines += ["", *conflicts]
     return "".join(defuse(line) + "\n" for line in lines)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Tone: TypeAlias = Literal["error", "warning", "info", "good", "none"]
 
@@ -19,8 +18,7 @@ _RESET = "\x1b[0m"
 _CODES: Mapping[Tone, str] = {"error": "\x1b[31m", "warning": "\x1b[33m", "good": "\x1b[32m"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class Style(NamedTuple):
     """`width` in columns; `unicode` allows marks beyond ASCII; `quiet` asks for the verdict only.
 
     Colour stands for severity and for nothing else.

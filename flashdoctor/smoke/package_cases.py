@@ -53,7 +53,7 @@ def flash_attn_4(on: Stack) -> Iterator[Case]:
     make = _newer(on, "fa4")
     func = "FA4 flash_attn_func"
     yield make("d128", "default", func, shape=on.large, main=True, limit_s=JIT_S,
-               alone=on.has_room)  # fmt: skip
+               compiles=True, alone=on.has_room)  # fmt: skip
     yield make("varlen", "default", "FA4 flash_attn_varlen_func", features=("varlen",),
                on_request=True, limit_s=JIT_S)  # fmt: skip
     yield make("backward", "default", f"{func}, backward", direction="backward",
@@ -77,7 +77,8 @@ def xformers(on: Stack) -> Iterator[Case]:
 def flashinfer(on: Stack) -> Iterator[Case]:
     """Yield FlashInfer's prefill and decode, which may be built when they are first called."""
     shared = {"expected": ("flashinfer", "trtllm-gen", "fa2", "fa3", "cudnn"), "limit_s": JIT_S,
-              "lacks": on.lacks("flashinfer", "FlashInfer"), "features": ("jit",)}  # fmt: skip
+              "lacks": on.lacks("flashinfer", "FlashInfer"), "features": ("jit",),
+              "compiles": True}  # fmt: skip
     make = Maker(on=on, api="flashinfer", prefix="flashinfer", shared=shared)
     yield make("prefill", "prefill", "FlashInfer, prefill", main=True)
     yield make("decode", "decode", "FlashInfer, decode", shape=on.small(q_len=1), causal=False)

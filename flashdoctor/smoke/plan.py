@@ -45,9 +45,26 @@ def plan_cases(facts: Snapshot) -> tuple[Case, ...]:
     return tuple(case for group in _GROUPS for case in group(on))
 
 
-def whole(planned: Iterable[Case]) -> tuple[Case, ...]:
-    """Return what is run where no case was named."""
-    return tuple(case for case in planned if not case.lacks and not case.on_request)
+def whole(
+    planned: Sequence[Case], required: Iterable[Component] = (), *, compiled: bool = False
+) -> tuple[Case, ...]:
+    """Return what is run where no case was named: all that takes no long time to compile.
+
+    That comes with `compiled`, and for what is required the first that proves it.
+    """
+    able = _unasked(planned)
+    chosen = [case for case in able if compiled or not case.compiles]
+    return _proving(planned, chosen, required)
+
+
+def left_out(planned: Iterable[Case], chosen: Iterable[Case]) -> tuple[Case, ...]:
+    """Return what `compiled` would add to a whole run."""
+    names = {case.name for case in chosen}
+    return tuple(case for case in _unasked(planned) if case.compiles and case.name not in names)
+
+
+def _unasked(planned: Iterable[Case]) -> list[Case]:
+    return [case for case in planned if not case.lacks and not case.on_request]
 
 
 def quick(planned: Sequence[Case], required: Iterable[Component] = ()) -> tuple[Case, ...]:
@@ -55,13 +72,19 @@ def quick(planned: Sequence[Case], required: Iterable[Component] = ()) -> tuple[
 
     FA4 compiles for seconds and transformers takes as long to import, so nobody gets them unasked.
     """
+    chosen = [case for case in planned if case.quick and not case.lacks]
+    return _proving(planned, chosen, required)
+
+
+def _proving(
+    planned: Sequence[Case], chosen: list[Case], required: Iterable[Component]
+) -> tuple[Case, ...]:
+    """Return the chosen cases in order, and for each required component the first to prove it."""
     able = [case for case in planned if not case.lacks]
-    chosen = [case for case in able if case.quick]
     for component in required:
         if not any(component in case.proves for case in chosen):
-            chosen += [case for case in able if case.proves[:1] == (component,) and _is_due(case)][
-                :1
-            ]
+            proof = [c for c in able if c.proves[:1] == (component,) and _is_due(c)]
+            chosen = [*chosen, *proof[:1]]
     return tuple(case for case in planned if case in chosen)
 
 

@@ -188,7 +188,9 @@ _PACKAGES = {
 _NOT_DIAGNOSED = 3
 
 
-def compose(done: Sequence[SmokeCase], run: SmokeRun, judged: Report) -> SmokeReport:
+def compose(
+    done: Sequence[SmokeCase], run: SmokeRun, judged: Report, left_out: Sequence[Case] = ()
+) -> SmokeReport:
     """Return the report: of all that was judged, what is about the cases, and what explains it."""
     findings = about_cases(judged.findings)
     note = str(judged.snapshot.value("smoke.error", "")) or _gap(done)
@@ -202,6 +204,7 @@ def compose(done: Sequence[SmokeCase], run: SmokeRun, judged: Report) -> SmokeRe
         started=read_started(run),
         seconds=run.seconds,
         note=note,
+        left_out=tuple(left_out),
         where=str(judged.snapshot.value("python.executable", "")),
         versions={
             name: str(judged.snapshot.value(path))

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from flashdoctor.errors import TargetNotFoundError
 from flashdoctor.target.pyenv import behind_shim
@@ -16,8 +16,7 @@ _INSIDE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 _HINT = "give an interpreter, the folder of a virtual environment or a name on PATH to --python"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(NamedTuple):
     """An interpreter's path, its symbolic links kept, why it was taken, and whether by request.
 
     A virtual environment's `bin/python` is a link: followed, it would name the base interpreter.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from flashdoctor.errors import (
     TargetCrashedError,
@@ -38,8 +38,7 @@ _AGENT_GROUPS = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collected:
+class Collected(NamedTuple):
     """Facts about the target Python, in no order, one per path, and what to look into on disk.
 
     `files`: `torch_lib`, torch's lib folder, and `extensions`, extension files by fact prefix
@@ -47,7 +46,7 @@ class Collected:
     """
 
     facts: tuple[Fact, ...]
-    files: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Any] = MappingProxyType({})
 
     def value(self, path: str, default: Any = None) -> Any:
         """Return a known value."""

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashdoctor.errors import TargetError
 from flashdoctor.model.catalog import FACTS
@@ -32,8 +31,7 @@ _MODULE_NAMES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Import:
+class Import(NamedTuple):
     """A module to import, or an extension `file` to load without the package around it.
 
     vLLM's package takes seconds to import and much else with it; its extension does not.

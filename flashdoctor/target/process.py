@@ -18,10 +18,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, Any, Literal, NamedTuple, TypeAlias
 
 Reason: TypeAlias = Literal["ended", "timeout", "overflow"]
 Listener: TypeAlias = Callable[[bytes], "float | None"]
@@ -39,8 +38,7 @@ _WRITE_BYTES = getattr(select, "PIPE_BUF", _CHUNK)  # what a pipe that is ready 
 _running: set[subprocess.Popen[bytes]] = set()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(NamedTuple):
     """`timeout_s` for all, `silence_s` between two outputs, `output_bytes` on standard output."""
 
     timeout_s: float
@@ -48,8 +46,7 @@ class Limits:
     output_bytes: int = 16 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(NamedTuple):
     """How a child ended.
 
     `status` is its exit status, a negative signal number (Windows: the exception's code), or None

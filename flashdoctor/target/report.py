@@ -12,15 +12,16 @@ from typing import Any
 
 from flashdoctor.model.catalog import FACTS, FactSpec, Kind
 from flashdoctor.model.facts import Fact, absent, known, unknown
+from flashdoctor.model.regex import regex
 
 _LONGEST_TEXT = 2000
 _LONGEST_PATH = 4096
 _MOST_ITEMS = 1000
-_VERSION = re.compile(r"[\w.+!~-]{1,100}")
-_CAPABILITY = re.compile(r"\d{1,2}\.\d")
-_TARGET = re.compile(r"(?:sm|compute)_\d{2,3}[af]?")
-_WORD = re.compile(r"[\w.+-]{1,100}")
-_NOT_PRINTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_VERSION = regex(r"[\w.+!~-]{1,100}")
+_CAPABILITY = regex(r"\d{1,2}\.\d")
+_TARGET = regex(r"(?:sm|compute)_\d{2,3}[af]?")
+_WORD = regex(r"[\w.+-]{1,100}")
+_NOT_PRINTED = regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def facts_of(body: Mapping[str, Any]) -> list[Fact]:

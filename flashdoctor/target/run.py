@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from flashdoctor.errors import (
     TargetCrashedError,
@@ -19,6 +17,7 @@ from flashdoctor.errors import (
     TargetTimeoutError,
     TargetTooOldError,
 )
+from flashdoctor.model.regex import regex
 from flashdoctor.target.payload import program
 from flashdoctor.target.process import Ended, Limits, run_process
 
@@ -33,12 +32,11 @@ OLDEST = "3.8"
 _READ_IT_ALL = "exec(__import__('sys').stdin.read())"
 _LONGEST_WORDS = 400
 _FIRST_EXCEPTION = 0x80000000  # Windows: a program that an exception ended has its code as status
-_ERROR_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b|Fatal Python error")
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ERROR_LINE = regex(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b|Fatal Python error")
+_CONTROL = regex(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(NamedTuple):
     """The reports of one run in order, and how the interpreter ended."""
 
     python: str

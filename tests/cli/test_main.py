@@ -23,6 +23,7 @@ COMMANDS = (
     ("rules", "explain"),
     ("matrix", "show"),
     ("smoke",),
+    ("diagnose",),
 )
 SLOW_TO_IMPORT = {
     "rich", "pydantic", "packaging", "xml", "email", "pynvml", "elftools", "asyncio", "ctypes",
@@ -30,7 +31,7 @@ SLOW_TO_IMPORT = {
 }  # fmt: skip
 
 WRONG = [
-    (("chek",), "No such command 'chek'"),
+    (("chek",), "there is no command 'chek'; did you mean 'check'?"),
     (("check", "--fromat", "json"), "No such option: --fromat"),
     (("check", "extra"), "unexpected extra argument"),
     (("check", "--python"), "requires an argument"),

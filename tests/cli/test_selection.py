@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -23,7 +22,7 @@ ONE = Rule(
     examples=(Example(facts={}, expect="skip"),),
     check="first-rule",
 )
-RULES = (ONE, replace(ONE, id="FD311", name="second-rule"), replace(ONE, id="FD901", name="third"))
+RULES = (ONE, ONE._replace(id="FD311", name="second-rule"), ONE._replace(id="FD901", name="third"))
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ def h200(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]
         real = payload._text
         monkeypatch.setattr(payload, "_PARTS", {**payload._PARTS, "smoke": ("smoke",)})
         monkeypatch.setattr(payload, "_text", lambda n: agent if n == "smoke" else real(n))
+        monkeypatch.setattr(payload, "_code", lambda _name: "")
         return ["smoke", "--python", str(bare)]
 
     return play

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flashdoctor.probes.libstdcxx import parse_glibcxx, read_libstdcxx
+from flashdoctor.probes.libstdcxx import parse_file_name, parse_glibcxx, read_libstdcxx
 
 Lay = Callable[[Mapping[str, str | bytes]], Path]
 
@@ -34,6 +34,27 @@ def test_what_cannot_be_told(lay: Lay, tmp_path: Path) -> None:
     assert "cannot be read" in read_libstdcxx(root, {})[0].reason
     root = lay({"/usr/lib64/libstdc++.so.6": b"\x7fELF no names"})
     assert read_libstdcxx(root, {})[0].reason == "it names no GLIBCXX version"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the loader of Linux")
+def test_the_files_name_says_it_as_well(lay: Lay) -> None:
+    root = lay({"/usr/lib64/libstdc++.so.6.0.29": b"not looked at"})
+    (root / "usr/lib64/libstdc++.so.6").symlink_to("libstdc++.so.6.0.29")
+    assert read_libstdcxx(root, {})[0].value == "3.4.29"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the loader of Linux")
+def test_name_and_symbols_of_this_machine_agree() -> None:
+    (fact,) = read_libstdcxx(Path("/"), {})
+    file = Path(fact.source).resolve()
+    named = parse_file_name(file.name)
+    assert named is None or named == parse_glibcxx(file.read_bytes())
+
+
+@pytest.mark.parametrize("name", ["libstdc++.so.6", "libstdc++.so.6.0", "libstdc++.so.6.0.30.bak",
+                                  "libstdc++.so.5.0.7", "libstdc++.so.6.1.2"])  # fmt: skip
+def test_a_name_that_does_not_say_it(name: str) -> None:
+    assert parse_file_name(name) is None
 
 
 @given(st.lists(st.integers(0, 60), min_size=1), st.binary(max_size=20))

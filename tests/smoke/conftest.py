@@ -88,6 +88,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         agent, real = AGENT.format(**texts), payload._text
         monkeypatch.setattr(payload, "_PARTS", {"smoke": ("smoke",)})
         monkeypatch.setattr(payload, "_text", lambda n: agent if n == "smoke" else real(n))
+        monkeypatch.setattr(payload, "_code", lambda _name: "")
 
     return put
 

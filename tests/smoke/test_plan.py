@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from flashdoctor.model.rule import COMPONENTS
 from flashdoctor.model.smoke import FUSED, Case
 from flashdoctor.model.snapshot import Snapshot
-from flashdoctor.smoke.plan import named, plan_cases, quick, whole
+from flashdoctor.smoke.plan import left_out, named, plan_cases, quick, whole
 
 Stacks = Callable[..., Snapshot]
 H200 = (
@@ -63,7 +63,7 @@ def test_a_case_says_why_it_cannot_run(stack: Stacks) -> None:
     assert cases["flex-d128"].lacks == "this torch has no flex_attention"
     assert cases["sdpa-default-gqa"].lacks == "this torch has no enable_gqa"
     assert cases["sdpa-default-d128"].lacks == ""
-    assert {case.api for case in whole(cases.values())} & {"flash-attn", "vllm"} == set()
+    assert {case.api for case in whole(list(cases.values()))} & {"flash-attn", "vllm"} == set()
 
 
 def test_vllm_carries_some_generations_only(stack: Stacks) -> None:
@@ -185,6 +185,28 @@ def test_any_name_is_answered(word: str) -> None:
     planned = plan_cases(Snapshot())
     chosen, lost = named(planned, [word])
     assert bool(chosen) != bool(lost)
+
+
+def test_what_compiles_is_run_where_it_is_asked_for_or_required(stack: Stacks) -> None:
+    planned = plan_cases(stack("gpu=NVIDIA H200", "torch=2.11.0+cu130", "vllm=0.25.1",
+                               "flash_attn_4.version=4.0.0", "transformers=5.17.0",
+                               "vllm.bundled=fa2,fa3"))  # fmt: skip
+    slow = {"flex-d128", "fa4-d128", "transformers-flex", "vllm-fa2-varlen"}
+    short = whole(planned)
+    assert not slow & {case.name for case in short}
+    assert slow <= {case.name for case in left_out(planned, short)}
+    full = whole(planned, compiled=True)
+    assert slow <= {case.name for case in full}
+    assert left_out(planned, full) == ()
+    added = {case.name for case in whole(planned, ["fa4"])} - {case.name for case in short}
+    assert added == {"fa4-d128"}
+    assert {case.name for case in named(planned, ["flex"])[0]} == {"flex-d128"}
+
+
+def test_vllms_fa2_compiles_only_where_it_has_no_machine_code(stack: Stacks) -> None:
+    for gpu, compiles in (("A100-SXM4-80GB", False), ("L4", False), ("NVIDIA H200", True)):
+        cases = by_name(plan_cases(stack(f"gpu={gpu}", "vllm=0.25.1", "vllm.bundled=fa2,fa3")))
+        assert cases["vllm-fa2-paged"].compiles is compiles
 
 
 def test_nothing_known_is_no_obstacle() -> None:

@@ -218,7 +218,7 @@ SOUND = ("gpu=NVIDIA H200", "driver=580.95.05", "torch=2.11.0+cu130", "torch.cud
 @pytest.fixture
 def sound(stack: Any) -> tuple[Snapshot, tuple[Case, ...]]:
     facts: Snapshot = stack(*SOUND)
-    return facts, whole(plan_cases(facts))
+    return facts, whole(plan_cases(facts), compiled=True)
 
 
 def test_a_sound_stack_is_proven(sound: Any, names: Any) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from flashdoctor.data.compile import compile_matrices
-from flashdoctor.data.rules import PLACEHOLDER, load_rules, rule_mistakes
+from flashdoctor.data.rows import PLACEHOLDER
+from flashdoctor.data.rules import load_rules, rule_mistakes
 from flashdoctor.data.tables import Tables
 from flashdoctor.errors import MatrixError
 from flashdoctor.model.rule import Example, Fix, Rule, Source

@@ -26,6 +26,7 @@ def test_every_table_is_listed_with_its_rows(tables: Tables) -> None:
 def test_a_table_is_found_by_its_short_or_long_name(tables: Tables) -> None:
     assert show.table_names(tables, "torch") == ("compat/torch",)
     assert show.table_names(tables, "compat/torch") == ("compat/torch",)
+    assert show.table_names(tables, "signatures/torch") == ("signatures/torch",)
     assert show.table_names(tables, "folklore") == ("folklore",)
     for folder in ("compat", "launch"):
         assert show.table_names(tables, folder) == tables.group(folder)

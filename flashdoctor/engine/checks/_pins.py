@@ -6,13 +6,13 @@ itself, and is compared as that here. Also, `packaging` takes longer to import t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
-_CLAUSE = re.compile(r"\s*(===?|!=|~=|<=|>=|<|>)\s*v?([0-9][\w.*+!-]*)\s*")
-_WILDCARD = re.compile(r"(\d+(?:\.\d+)*)\.\*")
+_CLAUSE = regex(r"\s*(===?|!=|~=|<=|>=|<|>)\s*v?([0-9][\w.*+!-]*)\s*")
+_WILDCARD = regex(r"(\d+(?:\.\d+)*)\.\*")
 
 
 def clauses(specifier: str) -> Iterator[tuple[str, str]]:

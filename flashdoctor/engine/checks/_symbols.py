@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-_LENGTH = re.compile(r"\d+")
-_SPECIAL = re.compile(r"[CD]\d")
-_OLD_STRING = re.compile(r"(?:E|RK|PK|R|P)Ss")
+from flashdoctor.model.regex import regex
+
+_LENGTH = regex(r"\d+")
+_SPECIAL = regex(r"[CD]\d")
+_OLD_STRING = regex(r"(?:E|RK|PK|R|P)Ss")
 
 
 def readable(symbol: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import situation
 from flashdoctor.engine.coverage import read_capability
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 from flashdoctor.model.versions import Capability
 
 _FIRST = Capability(10, 0)
-_GRACE = re.compile(r"\bGH200\b")
+_GRACE = regex(r"\bGH200\b")
 
 
 def judge(view: View) -> Judgement:

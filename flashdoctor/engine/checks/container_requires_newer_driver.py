@@ -6,14 +6,14 @@ The variable holds alternatives behind spaces, each a list of conditions joined 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
-_TERM = re.compile(r"(!?)(cuda|driver|arch|brand)(>=|<=|!=|=|>|<)(\S+)")
+_TERM = regex(r"(!?)(cuda|driver|arch|brand)(>=|<=|!=|=|>|<)(\S+)")
 _BRANDS: Mapping[str, frozenset[str]] = {
     "datacenter": frozenset({"tesla", "nvidia"}),
     "consumer": frozenset({"geforce", "geforcertx"}),

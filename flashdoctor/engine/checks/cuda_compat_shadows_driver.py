@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import drivers, situation
 from flashdoctor.engine.view import Judgement, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
-_WORDS = re.compile(r"Error 803|unsupported display driver")
+_WORDS = regex(r"Error 803|unsupported display driver")
 
 
 def judge(view: View) -> Judgement:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import drivers, situation
 from flashdoctor.engine.view import Judgement, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
 _REFUSING = frozenset({"consumer", "laptop"})
 _DOUBTFUL = frozenset({"workstation"})
 
 
-_WORDS = re.compile(r"Error 804|forward compatibility was attempted")
+_WORDS = regex(r"Error 804|forward compatibility was attempted")
 
 
 def judge(view: View) -> Judgement:

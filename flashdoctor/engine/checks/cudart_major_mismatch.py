@@ -5,14 +5,14 @@ vLLM has a rule of its own, FD609.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
-_CUDART = re.compile(r"libcudart\.so\.(\d+)")
+_CUDART = regex(r"libcudart\.so\.(\d+)")
 _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "flash_attn": ("flash_attn_2_cuda",),
     "flash_attn_3": ("flash_attn_interface", "flash_attn_3.flash_attn_interface"),

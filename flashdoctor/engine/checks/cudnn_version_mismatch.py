@@ -9,9 +9,10 @@ from typing import Any
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
-_WORDS = re.compile(r"cuDNN version incompatibility|SUBLIBRARY_VERSION_MISMATCH|libcudnn\w*\.so")
-_NAME = re.compile(r"nvidia-cudnn(-cu\d+)?$")
+_WORDS = regex(r"cuDNN version incompatibility|SUBLIBRARY_VERSION_MISMATCH|libcudnn\w*\.so")
+_NAME = regex(r"nvidia-cudnn(-cu\d+)?$")
 
 
 def judge(view: View) -> Judgement:

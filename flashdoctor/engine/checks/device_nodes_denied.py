@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_ESSENTIAL = re.compile(r"/dev/(nvidiactl|nvidia-uvm|dxg)$")
-_GPU = re.compile(r"/dev/nvidia\d+$")
+_ESSENTIAL = regex(r"/dev/(nvidiactl|nvidia-uvm|dxg)$")
+_GPU = regex(r"/dev/nvidia\d+$")
 
 
 def judge(view: View) -> Judgement:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import drivers, situation
 from flashdoctor.engine.torch_choice import advise_torch
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_WORDS = re.compile(
+_WORDS = regex(
     r"driver on your system is too old|driver version is insufficient|ERROR_INSUFFICIENT_DRIVER"
 )
 

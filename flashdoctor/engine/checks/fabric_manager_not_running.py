@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
 _UNFINISHED = frozenset({"not-started", "in-progress", "completed-with-error"})
 
 
-_WORDS = re.compile(r"Error 802|system not yet initialized")
+_WORDS = regex(r"Error 802|system not yet initialized")
 
 
 def judge(view: View) -> Judgement:

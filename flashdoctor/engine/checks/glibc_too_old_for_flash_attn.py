@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine.checks._flash_attn import (
     Row,
     at_least,
@@ -14,9 +12,10 @@ from flashdoctor.engine.checks._flash_attn import (
     release_row,
 )
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.regex import regex
 
 _SEEN, _WHEEL, _OWN = "flash_attn.extension_glibc", "flash_attn.wheel.glibc", "os.glibc"
-_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_\w+")
+_MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_\w+")
 
 
 def judge(view: View) -> Judgement:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import drivers, situation
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_LOADER = re.compile(r"version [`'\"]?(GLIBC(?:XX)?_[\d.]+)['`\"]? not found")
+_LOADER = regex(r"version [`'\"]?(GLIBC(?:XX)?_[\d.]+)['`\"]? not found")
 
 
 def judge(view: View) -> Judgement:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.regex import regex
 
 _TOLERATED = 0.1
 """vLLM asks for 0.9 of the whole memory by default (0.92 from 0.20 on), free at its start."""
 
 
-_WORDS = re.compile(r"out of memory", re.IGNORECASE)
+_WORDS = regex(r"out of memory", re.IGNORECASE)
 
 
 def judge(view: View) -> Judgement:

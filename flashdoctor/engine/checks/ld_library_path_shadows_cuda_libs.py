@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_SYMBOL = re.compile(
-    r"undefined symbol: \w*(nvJitLink|cublas|cusparse|cusolver|cupti|cufft|nvrtc)\w*"
-)
-_LIBRARY = re.compile(
+_SYMBOL = regex(r"undefined symbol: \w*(nvJitLink|cublas|cusparse|cusolver|cupti|cufft|nvrtc)\w*")
+_LIBRARY = regex(
     r"lib(cublas|cublasLt|cudart|cufft|cupti|curand|cusolver|cusparse|cusparseLt|nccl|nvJitLink"
     r"|nvrtc|nvToolsExt|cudnn(_\w+)?)\.so"
 )
-_OF_A_WHEEL = re.compile(r"/(nvidia|torch)/")
-_TOOLKIT = re.compile(r"/cuda(-[\d.]+)?(/|$)")
+_OF_A_WHEEL = regex(r"/(nvidia|torch)/")
+_TOOLKIT = regex(r"/cuda(-[\d.]+)?(/|$)")
 
 
 def judge(view: View) -> Judgement:

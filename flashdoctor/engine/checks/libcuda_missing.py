@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_WORDS = re.compile(r"libcuda\.so[.\d]*: cannot open shared object file|libcuda\.so cannot found")
+_WORDS = regex(r"libcuda\.so[.\d]*: cannot open shared object file|libcuda\.so cannot found")
 
 
 def judge(view: View) -> Judgement:

@@ -6,8 +6,9 @@ import re
 
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_WORDS = re.compile(r"CUDA_ERROR_STUB_LIBRARY|stub library", re.IGNORECASE)
+_WORDS = regex(r"CUDA_ERROR_STUB_LIBRARY|stub library", re.IGNORECASE)
 
 
 def judge(view: View) -> Judgement:

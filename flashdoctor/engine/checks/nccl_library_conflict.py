@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import situation
 from flashdoctor.engine.checks.cudnn_version_mismatch import describe_unmet, find_unmet
 from flashdoctor.engine.torch_choice import own_index
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_SYMBOL = re.compile(r"undefined symbol: nccl\w+")
-_NAME = re.compile(r"nvidia-nccl(-cu\d+)?$")
+_SYMBOL = regex(r"undefined symbol: nccl\w+")
+_NAME = regex(r"nvidia-nccl(-cu\d+)?$")
 
 
 def judge(view: View) -> Judgement:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_WORDS = re.compile(r"CUDA unknown error")
+_WORDS = regex(r"CUDA unknown error")
 
 
 def judge(view: View) -> Judgement:

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from flashdoctor.engine.coverage import cover, read_capability, torch_targets
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 from flashdoctor.model.rule import Severity
 from flashdoctor.model.versions import Capability
 
-_REFUSED = re.compile(r"unsupported toolchain|UNSUPPORTED_PTX_VERSION", re.IGNORECASE)
+_REFUSED = regex(r"unsupported toolchain|UNSUPPORTED_PTX_VERSION", re.IGNORECASE)
 
 
 class _Code(NamedTuple):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
 _CARRIED, _TORCH, _OWN = "bitsandbytes.cuda_binaries", "torch.cuda", "bitsandbytes.version"
-_DIGITS = re.compile(r"(\d{2})\.?(\d)\b")
+_DIGITS = regex(r"(\d{2})\.?(\d)\b")
 
 
 def judge(view: View) -> Judgement:

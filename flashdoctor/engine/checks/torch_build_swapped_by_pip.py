@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine.checks.cudnn_version_mismatch import describe_unmet, find_unmet
 from flashdoctor.engine.torch_choice import own_index
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_OTHERS = re.compile(r"(?!nvidia-(cudnn|nccl)(-cu\d+)?$)")
+_OTHERS = regex(r"(?!nvidia-(cudnn|nccl)(-cu\d+)?$)")
 
 
 def judge(view: View) -> Judgement:

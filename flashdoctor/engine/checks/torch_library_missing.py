@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine import situation
 from flashdoctor.engine.torch_choice import own_index
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_LOADER = re.compile(r"(lib[\w+-]+\.so[.\d]*): cannot open shared object file")
-_OF_THE_DRIVER = re.compile(r"lib(cuda|nvidia-\w+)\.so")
+_LOADER = regex(r"(lib[\w+-]+\.so[.\d]*): cannot open shared object file")
+_OF_THE_DRIVER = regex(r"lib(cuda|nvidia-\w+)\.so")
 
 
 def judge(view: View) -> Judgement:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine.checks._imports import imports_well
 from flashdoctor.engine.checks._vllm import EXTENSION, installed_version
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.regex import regex
 
 _NEEDED, _BUILT, _TORCH = "vllm.extension_needed", "vllm.cuda", "torch.cuda"
-_CUDART = re.compile(r"libcudart\.so\.(\d+)")
+_CUDART = regex(r"libcudart\.so\.(\d+)")
 
 
 def judge(view: View) -> Judgement:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from flashdoctor.engine.checks._flash_attn import installed_version
 from flashdoctor.engine.checks._wheels import wheel_advice
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.regex import regex
 
 _SEEN, _TAG, _ABI, _OWN = (
     "flash_attn.extension_python",
@@ -14,7 +13,7 @@ _SEEN, _TAG, _ABI, _OWN = (
     "flash_attn.wheel.abi",
     "python.tag",
 )
-_CPYTHON = re.compile(r"cp(\d)(\d+)(t?)")
+_CPYTHON = regex(r"cp(\d)(\d+)(t?)")
 
 
 def judge(view: View) -> Judgement:

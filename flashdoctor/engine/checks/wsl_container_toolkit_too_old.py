@@ -6,8 +6,9 @@ import re
 
 from flashdoctor.engine import situation
 from flashdoctor.engine.view import Judgement, View, failed, passed
+from flashdoctor.model.regex import regex
 
-_WORDS = re.compile(r"named symbol not found", re.IGNORECASE)
+_WORDS = regex(r"named symbol not found", re.IGNORECASE)
 _FIRST_BRANCH = 555
 
 

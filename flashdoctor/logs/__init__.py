@@ -1,0 +1,1 @@
+"""Pasted text: read, matched against signatures, turned into facts. Pure."""

@@ -1,0 +1,54 @@
+"""The interpreter's version in the folders and extension modules that a traceback names.
+
+A mention only: a path may be another interpreter's. The first one counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from flashdoctor.logs.parsers._stated import on
+from flashdoctor.logs.statements import MENTION, BlockParser
+from flashdoctor.model.facts import known
+from flashdoctor.model.log import Found, Line
+
+_SOURCE = "a path"
+_FOLDER = re.compile(r"[/\\]python(3\.\d{1,2})[/\\](?:site|dist)-packages[/\\]", re.IGNORECASE)
+_WINDOWS_FOLDER = re.compile(r"[/\\]Python3(\d{1,2})[/\\]Lib[/\\]site-packages", re.IGNORECASE)
+_MODULE = re.compile(r"\.(?:cpython-|cp)3(\d{1,2})(?:-[\w-]{1,40})?\.(?:so|pyd)\b")
+
+
+class _Paths:
+    """The first path, and no other: one log names thousands."""
+
+    open = False
+
+    def __init__(self) -> None:
+        self._seen = False
+
+    def feed(self, line: Line) -> Iterable[Found]:
+        """Read a path where none has been read yet."""
+        version = None if self._seen else version_of_path(line.text)
+        if version is None:
+            return ()
+        self._seen = True
+        return on(line, [known("python.version", version, _SOURCE)], MENTION)
+
+    def end(self) -> Iterable[Found]:
+        """Give nothing: a path stands on one line."""
+        return ()
+
+
+def version_of_path(text: str) -> str | None:
+    """Return `3.10` for `/usr/lib/python3.10/site-packages/x` or `x.cpython-310-x86_64-....so`."""
+    folder = _FOLDER.search(text)
+    if folder:
+        return folder[1]
+    other = _WINDOWS_FOLDER.search(text) or _MODULE.search(text)
+    return f"3.{other[1]}" if other else None
+
+
+_KEYWORDS = ("/site-packages/", "/dist-packages/", "\\site-packages", ".cpython-3", ".cp3")
+
+PARSER = BlockParser(kind="paths", keywords=_KEYWORDS, make=_Paths)

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flashdoctor.logs.parser import Parser
+from flashdoctor.logs.parsers.docker_image import PARSER
+
+Entries = Callable[[Parser, str], dict[str, list[Any]]]
+Stated = Callable[[Parser, str], dict[str, Any]]
+
+PASTES = Path(__file__).parents[2] / "data" / "pastes"
+EXPECTED: dict[str, Any] = json.loads((PASTES / "docker_image.json").read_text(encoding="utf-8"))
+FRAGMENTS = (
+    "FROM ",
+    "nvidia/cuda:",
+    "12.4.1-devel-ubuntu22.04",
+    "pytorch/pytorch:",
+    "2.4.0-cuda12.1-cudnn9-",
+    "devel",
+    "vllm/vllm-openai:",
+    "v0.10.2",
+    "-cu129",
+    "rocm/vllm:",
+    "nvcr.io/nvidia/pytorch:24.05-py3",
+    "python:3.10",
+    "--platform=linux/amd64 ",
+    " AS base",
+)
+LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
+    text = (PASTES / name).read_text(encoding="utf-8")
+    assert entries(PARSER, text) == EXPECTED[name]
+
+
+@given(LINES)
+def test_any_text_is_survived(
+    survive: Callable[[Parser, list[str]], None], lines: list[str]
+) -> None:
+    survive(PARSER, lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("FROM nvidia/cuda:12.1.1-runtime-ubuntu20.04", {"os.distribution": "Ubuntu 20.04"}),
+        ("FROM nvidia/cuda:11.8.0-cudnn8-devel-rockylinux8",
+         {"toolkit.version": "11.8.0", "os.distribution": "Rocky Linux 8"}),
+        ("FROM nvidia/cuda:13.0.1-devel-ubi9",
+         {"toolkit.version": "13.0.1", "os.distribution": "Red Hat Enterprise Linux 9"}),
+        ("from pytorch/pytorch:2.4.0-cuda12.1-cudnn9-devel",
+         {"torch.version": "2.4.0", "torch.cuda": "12.1", "toolkit.version": "12.1"}),
+        ("docker pull pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime",
+         {"torch.version": "2.4.0", "torch.cuda": "12.1"}),
+        ("docker run --gpus all vllm/vllm-openai:v0.10.2 --model x", {"vllm.version": "0.10.2"}),
+        ("    image: vllm/vllm-openai:v0.11.1-cu130",
+         {"vllm.version": "0.11.1", "vllm.cuda": "13.0"}),
+        ("image: docker.io/vllm/vllm-openai:latest", {}),
+        ("FROM nvcr.io/nvidia/pytorch:24.05-py3", {}),
+        ("docker run rocm/vllm:rocm6.3.1_mi300_ubuntu22.04_py3.12_vllm_0.6.6", {"os.rocm": True}),
+        ("FROM nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3", {"os.jetson": True}),
+        ("FROM python:3.11-slim", {"python.version": "3.11"}),
+        ("FROM ubuntu:20.04 AS base", {"os.distribution": "Ubuntu 20.04"}),
+    ],
+)  # fmt: skip
+def test_an_image(line: str, expected: dict[str, Any], entries: Entries) -> None:
+    found = entries(PARSER, line)
+    assert {path: entry[2] for path, entry in found.items()} == {
+        "container.kind": "docker",
+        **expected,
+    }
+    assert {entry[1] for entry in found.values()} == {1}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "FROM nvidia/cuda:${CUDA}-devel-ubuntu22.04",
+        "see https://hub.docker.com/r/nvidia/cuda",
+        "from python: the interpreter",
+        "my-nvidia/cuda:12.4.1",
+    ],
+)
+def test_no_image(line: str, stated: Stated) -> None:
+    assert stated(PARSER, line) == {}

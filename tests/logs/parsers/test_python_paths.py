@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flashdoctor.logs.parser import Parser
+from flashdoctor.logs.parsers.python_paths import PARSER
+
+Entries = Callable[[Parser, str], dict[str, list[Any]]]
+Stated = Callable[[Parser, str], dict[str, Any]]
+
+FRAGMENTS = (
+    "/usr/lib/python3.10/site-packages/torch",
+    ".cpython-310-x86_64-linux-gnu.so",
+    "\\site-packages",
+    ".cp311-win_amd64.pyd",
+    "/dist-packages/",
+    "python3.",
+)
+LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
+
+
+@given(LINES)
+def test_any_text_is_survived(
+    survive: Callable[[Parser, list[str]], None], lines: list[str]
+) -> None:
+    survive(PARSER, lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ('  File "/opt/venv/lib/python3.10/site-packages/vllm/engine.py", line 1', "3.10"),
+        ("/x/flash_attn_2_cuda.cpython-39-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", "3.9"),
+        (r"C:\Python311\Lib\site-packages\torch\__init__.py", "3.11"),
+        (r"flash_attn_2_cuda.cp312-win_amd64.pyd", "3.12"),
+        ("/usr/lib/python3/dist-packages/x.py", None),
+        ("vllm/_C.abi3.so", None),
+    ],
+)
+def test_a_path(line: str, version: str | None, stated: Stated) -> None:
+    assert stated(PARSER, line).get("python.version") == version
+
+
+def test_the_first_path_counts(entries: Entries) -> None:
+    text = "/a/python3.9/site-packages/x\n/b/python3.12/site-packages/y"
+    assert entries(PARSER, text) == {"python.version": [1, 1, "3.9"]}
