@@ -71,6 +71,11 @@ def test_the_recorded_run_is_the_one_on_record() -> None:
     assert found[0] == recorded_table()
 
 
+def test_the_recorded_screen_is_the_one_on_record() -> None:
+    screen = (ROOT / "tests" / "data" / "smoke" / "h200_whole.txt").read_text(encoding="utf-8")
+    assert f"```text\n{screen}```" in README.read_text(encoding="utf-8")
+
+
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert TEST_COMMAND in README.read_text(encoding="utf-8")
     assert TEST_COMMAND in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
@@ -78,7 +83,7 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 
 def test_every_command_has_its_help_or_output_in_the_readme() -> None:
     heads = {command.split()[0] for command in commands()}
-    assert {"check", "snapshot", "rules", "matrix"} <= heads
+    assert {"check", "smoke", "diagnose", "snapshot", "rules", "matrix"} <= heads
 
 
 def test_the_top_level_holds_what_the_design_allows() -> None:

@@ -26,6 +26,8 @@ CONVERTERS: Mapping[str, tuple[str, ...]] = {
     "cuda_number": ("version",),
     "mib_to_gib": ("float",),
     "bytes_to_gib": ("float",),
+    "memory_account": ("float",),
+    "attention_backend": ("word",),
     "capability_pair": ("capability",),
     "symbol": ("text",),
     "library": ("path",),

@@ -118,3 +118,12 @@ def takes_forward_compat(view: View, cuda: str) -> bool:
     known = [text for text in _COMPAT_BRANCHES if versions.major(text) == versions.major(cuda)]
     older = [text for text in known if wanted and (versions.order(text) or wanted) <= wanted]
     return bool(older) and view.value("driver.branch") in _COMPAT_BRANCHES[older[-1]]
+
+
+def is_of_lower_major(own: str, wanted: str) -> bool:
+    """Whether a driver's highest CUDA is of a lower major than a build's; False where unknown.
+
+    Within a major any driver of it runs the build, so this alone tells without a driver's version.
+    """
+    pair = versions.release(own), versions.release(wanted)
+    return pair[0] is not None and pair[1] is not None and pair[0][0] < pair[1][0]

@@ -93,4 +93,6 @@ def _variants(view: View, release: Row) -> Iterable[tuple[str, str, list[str]]]:
 
 def _driver_runs(view: View, cuda: str) -> bool:
     driver, floor = view.value("driver.version"), drivers.cuda_floor(view, cuda)
-    return driver is None or floor is None or not drivers.is_below(driver, floor)
+    if driver is None:
+        return not drivers.is_of_lower_major(view.value("driver.cuda", ""), cuda)
+    return floor is None or not drivers.is_below(driver, floor)

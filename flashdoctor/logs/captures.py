@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flashdoctor.logs import values
+from flashdoctor.logs.parsers._vllm_backends import backend_of
 from flashdoctor.logs.symbols import library_owner, symbol_abi, symbol_owner
 from flashdoctor.model.facts import Fact, absent, known
 from flashdoctor.model.log import Signature
@@ -41,6 +42,15 @@ def _library(path: str, text: str) -> dict[str, Any]:
     return {path: file, "log.library_owner": library_owner(file)}
 
 
+def _account(_path: str, text: str) -> dict[str, Any]:
+    return {f"log.memory_{name}_gib": gib for name, gib in values.memory_account(text).items()}
+
+
+def _backend(path: str, text: str) -> dict[str, Any]:
+    name = backend_of(text)
+    return {} if name is None else {path: name}
+
+
 def _plain(reader: Callable[[str], Any]) -> Callable[[str, str], dict[str, Any]]:
     return lambda path, text: {path: reader(text)}
 
@@ -49,6 +59,8 @@ _CONVERTERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
     "cuda_number": _plain(values.cuda_of_number),
     "mib_to_gib": _plain(values.gib_of_mib),
     "bytes_to_gib": _plain(values.gib_of_bytes),
+    "memory_account": _account,
+    "attention_backend": _backend,
     "capability_pair": lambda path, text: {path: values.read_value(path, text)},
     "symbol": _symbol,
     "library": _library,

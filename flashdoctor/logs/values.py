@@ -102,3 +102,46 @@ def gib_of_mib(text: str) -> float:
 def gib_of_bytes(text: str) -> float:
     """Return GiB for a number of bytes."""
     return round(_number(text) / _MIB_PER_GIB**3, 3)
+
+
+_SIZE = r"(?P<size>\d[\d.]{0,12} ?(?:[KMGT]i?B|bytes))"
+_ACCOUNT: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("total", re.compile(rf"{_SIZE} total capacity")),
+    ("total", re.compile(rf"total capacit?y of {_SIZE}")),
+    ("free", re.compile(rf"{_SIZE} (?:is )?free\b")),
+    ("own", re.compile(rf"this process has {_SIZE} memory in use")),
+    ("own", re.compile(rf"{_SIZE} reserved in total")),
+    ("own", re.compile(rf"{_SIZE} already allocated")),
+)
+_MIB_PER_UNIT: Mapping[str, float] = {
+    "b": 1 / _MIB_PER_GIB**2,
+    "k": 1 / _MIB_PER_GIB,
+    "m": 1,
+    "g": _MIB_PER_GIB,
+    "t": _MIB_PER_GIB**2,
+}
+
+
+def gib_of_size(text: str) -> float:
+    """Return GiB for `27.93 GiB`, `565.00 MiB`, `20 bytes`; ValueError where there is no unit."""
+    unit = text.lower().lstrip("0123456789.+- ")[:1]
+    if unit not in _MIB_PER_UNIT:
+        raise ValueError(f"{text!r} is not a size with its unit")
+    return round(_number(text) * _MIB_PER_UNIT[unit] / _MIB_PER_GIB, 3)
+
+
+def memory_account(text: str) -> dict[str, float]:
+    """Return total, free, own and others in GiB, as torch counts them when memory runs out.
+
+    `others` is what neither is free nor belongs to the process; ValueError where the message does
+    not give all three.
+    """
+    found: dict[str, float] = {}
+    for name, pattern in _ACCOUNT:
+        match = pattern.search(text) if name not in found else None
+        if match:
+            found[name] = gib_of_size(match["size"])
+    if len(found) < len({name for name, _ in _ACCOUNT}):
+        raise ValueError(f"{text!r} does not tell all of the memory")
+    found["others"] = round(found["total"] - found["free"] - found["own"], 3)
+    return found

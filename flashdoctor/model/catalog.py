@@ -317,6 +317,7 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("log.dtype", "word", "dtype that the message names"),
     FactSpec("log.flag", "text", "flag that the message names"),
     FactSpec("log.backend", "word", "attention backend that the message names"),
+    FactSpec("log.backend_refused", "word", "attention backend that the engine said it cannot use"),
     FactSpec("log.method", "word", "quantization method that the message names"),
     FactSpec("log.tokens_wanted", "int", "tokens that were asked for"),
     FactSpec("log.tokens_possible", "int", "tokens that fit"),

@@ -6,8 +6,10 @@ Sizes are the whole model's: nothing here is divided by tensor or pipeline paral
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+from flashdoctor.model.facts import Fact
 
 LayerKind: TypeAlias = Literal["full", "sliding", "chunked", "linear", "mamba", "none"]
 """`none` has no attention and no state: an MLP or expert block that is a layer of its own."""
@@ -68,7 +70,7 @@ class State(NamedTuple):
 
 
 class Quantization(NamedTuple):
-    """`quantization_config`: the method by vLLM's name, bits of a weight, and what it was read from.
+    """`quantization_config`: the method by vLLM's name, bits of a weight, the config itself.
 
     `group_size` -1 is a whole row; None where the method has no groups or the config is silent.
     """
@@ -108,23 +110,14 @@ class Weights(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFinding:
-    """Something in a model's files that is wrong or worth knowing. `rule` is a row's name."""
-
-    rule: str
-    detail: str
-    where: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """A decoder as its config.json describes it.
 
     `max_positions` is the longest context that the engine accepts without being told otherwise,
     RoPE scaling included. `intermediate` is the dense MLP's width. `dtype` is the checkpoint's
     (`bfloat16`, `float16`, `float32`), None where the config does not say. `softcap`, `sinks`,
-    `alibi` narrow the choice of attention kernel.
+    `alibi` narrow the choice of attention kernel. `facts`: what its files say, under `model.*`; the
+    rules FD641 and following judge them beside those of a machine.
     """
 
     name: str
@@ -153,4 +146,4 @@ class Model:
     sinks: bool = False
     alibi: bool = False
     custom_code: bool = False
-    findings: tuple[ModelFinding, ...] = ()
+    facts: tuple[Fact, ...] = ()

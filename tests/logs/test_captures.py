@@ -29,6 +29,24 @@ def read(row: Signature, text: str) -> Mapping[str, Any]:
         ("cuda_number", "log.cuda_found", "12020", {"log.cuda_found": "12.2"}),
         ("mib_to_gib", "log.memory_free_gib", "2048", {"log.memory_free_gib": 2.0}),
         ("bytes_to_gib", "log.memory_free_gib", "1073741824", {"log.memory_free_gib": 1.0}),
+        (
+            "memory_account",
+            "log.memory_others_gib",
+            "44.56 GiB total capacity; 27.93 GiB already allocated; 565.00 MiB free",
+            {
+                "log.memory_total_gib": 44.56,
+                "log.memory_own_gib": 27.93,
+                "log.memory_free_gib": 0.552,
+                "log.memory_others_gib": 16.078,
+            },
+        ),
+        (
+            "attention_backend",
+            "log.backend",
+            "Using FlashInfer backend on V1 engine by default for Blackwell (SM 10.0) GPUs.",
+            {"log.backend": "FLASHINFER"},
+        ),
+        ("attention_backend", "log.backend", "Using pinned backend", {}),
         ("capability_pair", "log.capability_found", "(8, 6)", {"log.capability_found": "8.6"}),
         (
             "symbol",
