@@ -20,8 +20,14 @@ LAYERS: dict[str, int] = {
     "logs": 3,
     "render": 3,
     "smoke": 4,
+    "resolve": 4,  # over the engine: a plan is held against the rules before it is given out
+    "tune": 4,
+    "model_folder": 5,
     "pastes": 5,
+    "measure": 5,
     "probes": 5,
+    "vllm_sources": 5,
+    "upkeep": 5,
     "pipeline": 6,
     "cli": 7,
     "__main__": 8,
@@ -31,7 +37,7 @@ LAYERS: dict[str, int] = {
 ONLY_MODEL = {"render"}
 """These read the model and errors, nothing else of ours."""
 
-PURE = {"model", "engine", "logs", "render", "smoke"}
+PURE = {"model", "engine", "logs", "render", "smoke", "tune", "resolve"}
 """No environment, no processes, no clock, no files."""
 
 EDGES = {"smoke/run.py", "smoke/quick.py", "smoke/plan.py"}

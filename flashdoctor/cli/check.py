@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from flashdoctor.cli import options
 from flashdoctor.cli.output import Outcome, read_style
-from flashdoctor.cli.parsing import Command, new_app
-from flashdoctor.cli.selection import expand
+from flashdoctor.cli.parsing import new_app
+from flashdoctor.cli.reports import (
+    ReportCommand,
+    Request,
+    only,
+    outcome,
+    requests,
+    source_name,
+)
 from flashdoctor.errors import UsageError
-from flashdoctor.render.formats import FORMATS, renderer
+from flashdoctor.render.context import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from flashdoctor.engine.verdict import FailOn
     from flashdoctor.model.rule import Component
@@ -78,7 +87,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict li
 app = new_app()
 
 
-@app.command(cls=Command)
+@app.command(cls=ReportCommand)
 def check(  # noqa: PLR0913 - one parameter is one option
     *,
     python: options.Python = None,
@@ -89,8 +98,8 @@ def check(  # noqa: PLR0913 - one parameter is one option
     select: Select = None,
     ignore: Ignore = None,
     fail_on: FailOnOption = "error",
-    output_format: options.Format = "terminal",
-    output: options.Output = None,
+    output_format: options.Formats = None,
+    output: options.Outputs = None,
     verbose: options.Verbose = False,
     quiet: Quiet = False,
 ) -> Outcome:
@@ -98,7 +107,7 @@ def check(  # noqa: PLR0913 - one parameter is one option
 
     Exit code: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage, 3 no diagnosis.
     """
-    write = renderer(options.one_of("--format", output_format, FORMATS))
+    asked = requests(output_format, output)
     options.one_of("--smoke", smoke, options.SMOKES)
     options.one_of("--fail-on", fail_on, options.FAIL_ON)
     required = options.components(require or ())
@@ -106,20 +115,32 @@ def check(  # noqa: PLR0913 - one parameter is one option
     if verbose and quiet:
         raise UsageError("--verbose and --quiet exclude each other")
     if snapshot == _EXAMPLES:
-        return Outcome(text=_examples(output_format), output=output)
+        one = only(asked, "the list of examples")
+        return Outcome(text=_examples(one), output=one.output)
 
     from flashdoctor import pipeline
 
-    rules = pipeline.rules() if select or ignore else ()
+    selected, ignored = _chosen(select, ignore)
     report = pipeline.judge_snapshot(
         _facts(python, snapshot, assume, smoke, required),
         required=cast("Sequence[Component]", required),
-        select=expand("--select", select or (), rules),
-        ignore=expand("--ignore", ignore or (), rules),
+        select=selected,
+        ignore=ignored,
         fail_on=cast("FailOn", fail_on),
     )
-    text = write(report, read_style(output, verbose=verbose, quiet=quiet))
-    return Outcome(text=text, exit_code=report.exit_code, output=output)
+    context = Context(command="check", fail_on=fail_on)
+    tell = partial(_beside, snapshot, assume)
+    return outcome(asked, report, context, tell, verbose=verbose, quiet=quiet)
+
+
+def _chosen(select: list[str] | None, ignore: list[str] | None) -> tuple[Iterable[str], ...]:
+    if not select and not ignore:
+        return (), ()
+    from flashdoctor import pipeline
+    from flashdoctor.cli.selection import expand
+
+    rules = pipeline.rules()
+    return expand("--select", select or (), rules), expand("--ignore", ignore or (), rules)
 
 
 def _reject_mixtures(
@@ -152,11 +173,25 @@ def _facts(
     return pipeline.collect(python, cast("Smoke", smoke), cast("Sequence[Component]", required))
 
 
-def _examples(output_format: str) -> str:
+def _beside(snapshot: str | None, assume: list[str] | None) -> dict[str, Any]:
+    """Return the lines of files that findings can be hung on, and the rules."""
+    from flashdoctor import pipeline
+    from flashdoctor.cli.anchors import read_facts, read_pins
+
+    told: dict[str, Any] = {"rules": {rule.id: rule for rule in pipeline.rules()}}
+    if snapshot is not None and not snapshot.startswith(pipeline.EXAMPLE_PREFIX):
+        lines = {} if snapshot == "-" else read_facts(Path(snapshot))
+        told |= {"source": source_name(snapshot), "lines": lines}
+    elif snapshot is None and assume is None:
+        told["pins"] = read_pins(Path())
+    return told
+
+
+def _examples(one: Request) -> str:
     from flashdoctor import pipeline
 
     examples = pipeline.example_names()
-    if output_format == "json":
+    if one.format == "json":
         from flashdoctor.render.json_v1 import dump
 
         return dump([{"name": name, "description": text} for name, text in examples])

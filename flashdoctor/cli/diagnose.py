@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, cast
 
 import typer
 
 from flashdoctor.cli import options
 from flashdoctor.cli.output import Outcome, read_style, stream
-from flashdoctor.cli.parsing import Command, new_app
+from flashdoctor.cli.parsing import new_app
+from flashdoctor.cli.reports import ReportCommand, Request, outcome, requests, source_name
 from flashdoctor.cli.selection import expand
 from flashdoctor.errors import FlashdoctorError, InputError, UsageError
 from flashdoctor.render.clean import clean, defuse
+from flashdoctor.render.context import Context
+from flashdoctor.render.formats import FORMATS
 
 if TYPE_CHECKING:
     from flashdoctor.engine.verdict import FailOn
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
     Judge: TypeAlias = Callable[[Iterable[Line]], Report]
 
-FORMATS = ("terminal", "json", "jsonl")
+LINES = "jsonl"
 STDIN = "-"
 _WORST_FIRST = (1, 3, 0)
 
@@ -71,13 +74,13 @@ Redact = Annotated[
     bool,
     typer.Option("--redact", help="Judge nothing: print the text without names and secrets."),
 ]
-Format = Annotated[
-    str,
+Formats = Annotated[
+    list[str] | None,
     typer.Option(
         "--format",
         metavar="NAME",
         show_default=False,
-        help="terminal, json or jsonl (one report a line) [default: terminal].",
+        help="As for check, and jsonl (one report a line) [default: terminal].",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
@@ -94,7 +97,7 @@ class Answer(NamedTuple):
 app = new_app()
 
 
-@app.command(cls=Command)
+@app.command(cls=ReportCommand)
 def diagnose(  # noqa: PLR0913 - one parameter is one option
     files: Files,
     *,
@@ -103,8 +106,8 @@ def diagnose(  # noqa: PLR0913 - one parameter is one option
     ignore: Ignore = None,
     fail_on: FailOnOption = "error",
     redact: Redact = False,
-    output_format: Format = "terminal",
-    output: options.Output = None,
+    output_format: Formats = None,
+    output: options.Outputs = None,
     verbose: options.Verbose = False,
     quiet: Quiet = False,
 ) -> Outcome:
@@ -113,12 +116,13 @@ def diagnose(  # noqa: PLR0913 - one parameter is one option
     Exit code: 0 a healthy stack, 1 a cause at or above --fail-on, 2 wrong usage, 3 nothing in the
     text could be recognised. Of several files the worst counts: 1, then 3.
     """
-    options.one_of("--format", output_format, FORMATS)
+    asked = requests(output_format, output, (*FORMATS, LINES))
     options.one_of("--fail-on", fail_on, options.FAIL_ON)
     required = options.components(require or ())
-    _reject_mixtures(files, output_format, redact=redact, verbose=verbose, quiet=quiet)
+    _reject_mixtures(files, asked, redact=redact, verbose=verbose, quiet=quiet)
+    form, to = asked[0]
     if redact:
-        stream(_redacted(files), output)
+        stream(_redacted(files), to)
         return Outcome(text="")
 
     from flashdoctor import pipeline
@@ -131,40 +135,47 @@ def diagnose(  # noqa: PLR0913 - one parameter is one option
         ignore=expand("--ignore", ignore or (), known),
         fail_on=cast("FailOn", fail_on),
     )
-    style = read_style(output, verbose=verbose, quiet=quiet)
-    if len(files) == 1 and output_format != "jsonl":
-        return _single(files[0], judge, output_format, style, output)
+    if len(files) == 1 and form != LINES:
+        report = judge(_lines(files[0]))
+        context = Context(command="diagnose", source=source_name(files[0]), fail_on=fail_on)
+        return outcome(asked, report, context, _beside, verbose=verbose, quiet=quiet)
     codes: list[int] = []
     answers = _answers(files, judge, codes)
-    write = _json_lines(answers) if output_format == "jsonl" else _texts(answers, style)
-    stream(write, output)
+    style = read_style(to, verbose=verbose, quiet=quiet)
+    stream(_json_lines(answers) if form == LINES else _texts(answers, style), to)
     return Outcome(text="", exit_code=min(codes, key=_WORST_FIRST.index, default=0))
 
 
 def _reject_mixtures(
-    files: Sequence[str], output_format: str, *, redact: bool, verbose: bool, quiet: bool
+    files: Sequence[str], asked: Sequence[Request], *, redact: bool, verbose: bool, quiet: bool
 ) -> None:
+    names = [one.format for one in asked]
     if verbose and quiet:
         raise UsageError("--verbose and --quiet exclude each other")
-    if redact and (output_format != "terminal" or verbose or quiet):
+    if redact and (names != ["terminal"] or verbose or quiet):
         raise UsageError("--redact prints the text itself, so --format, --verbose, --quiet go not")
-    if output_format == "json" and len(files) > 1:
+    if LINES in names and len(names) > 1:
+        raise UsageError("--format jsonl is written as the files are read, and goes alone")
+    if names not in (["terminal"], [LINES]) and len(files) > 1:
         raise UsageError(
-            f"--format json is one report, and {len(files)} files were given",
+            f"--format {names[-1]} is one report, and {len(files)} files were given",
             hint="--format jsonl prints one report a line",
         )
     if list(files).count(STDIN) > 1:
         raise UsageError("standard input can be read only once")
 
 
-def _single(name: str, judge: Judge, form: str, style: Style, output: str | None) -> Outcome:
+def _lines(name: str) -> Iterator[Line]:
     from flashdoctor.pastes import read_paste
-    from flashdoctor.render.diagnosis_text import diagnosis_text
-    from flashdoctor.render.json_v1 import dump
 
-    report = judge(read_paste(name))
-    text = dump(report.to_json()) if form == "json" else diagnosis_text(report, style)
-    return Outcome(text=text, exit_code=report.exit_code, output=output)
+    return read_paste(name)
+
+
+def _beside() -> dict[str, Any]:
+    """Return the rules: formats that list them show their names."""
+    from flashdoctor import pipeline
+
+    return {"rules": {rule.id: rule for rule in pipeline.rules()}}
 
 
 def _answers(files: Sequence[str], judge: Judge, codes: list[int]) -> Iterator[Answer]:
@@ -176,10 +187,8 @@ def _answers(files: Sequence[str], judge: Judge, codes: list[int]) -> Iterator[A
 
 
 def _answer(name: str, judge: Judge) -> Answer:
-    from flashdoctor.pastes import read_paste
-
     try:
-        return Answer(name, judge(read_paste(name)))
+        return Answer(name, judge(_lines(name)))
     except InputError as error:
         return Answer(name, _no_report(), error.message)
     except FlashdoctorError:

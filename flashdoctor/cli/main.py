@@ -21,7 +21,18 @@ NOT_DIAGNOSED = 3
 INTERRUPTED = 130
 _LONGEST_ERROR = 4000
 
-COMMANDS = ("check", "smoke", "diagnose", "snapshot", "rules", "matrix")
+COMMANDS = (
+    "check",
+    "smoke",
+    "diagnose",
+    "tune",
+    "lint",
+    "resolve",
+    "snapshot",
+    "rules",
+    "matrix",
+    "folklore",
+)
 """Each is a module beside this one, in the order of the help."""
 
 app = new_app(

@@ -13,6 +13,7 @@ from flashdoctor.model.rule import COMPONENTS
 SMOKES = ("auto", "on", "off")
 FAIL_ON = ("error", "warning", "never")
 TEXT_FORMATS = ("terminal", "json")
+_DIGITS = 9
 
 Python = Annotated[
     str | None,
@@ -47,6 +48,25 @@ Output = Annotated[
         help="Write there instead of to standard output.",
     ),
 ]
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        show_default=False,
+        help="terminal, json, sarif, junit, github or markdown; may be given several times,"
+        " each with an --output behind it [default: terminal].",
+    ),
+]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        show_default=False,
+        help="Write there instead of to standard output.",
+    ),
+]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Say everything, with the source of each fact.")
 ]
@@ -66,6 +86,13 @@ def one_of(option: str, value: str, allowed: Iterable[str]) -> str:
     raise UsageError(
         f"{option} takes {_either(words)}, not {value!r}{did_you_mean(value, words)}",
     )
+
+
+def number(option: str, value: str, *, least: int = 0) -> int:
+    """Return a whole number, or raise `UsageError`."""
+    if value.isascii() and value.isdigit() and len(value) <= _DIGITS and int(value) >= least:
+        return int(value)
+    raise UsageError(f"{option} takes a whole number of {least} or more, not {value!r}")
 
 
 def components(items: Iterable[str]) -> tuple[str, ...]:

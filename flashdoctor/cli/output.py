@@ -15,12 +15,24 @@ from flashdoctor.render.style import Style
 DEFAULT_WIDTH = 80
 
 
+class Written(NamedTuple):
+    """A text, and the file that it goes to or is added to; None is standard output."""
+
+    text: str
+    output: str | None = None
+    append: bool = False
+
+
 class Outcome(NamedTuple):
-    """The whole output of a command, where it goes (None: standard output), and the exit code."""
+    """The whole output of a command, where it goes (None: standard output), and the exit code.
+
+    `others`: what is written besides.
+    """
 
     text: str
     exit_code: int = 0
     output: str | None = None
+    others: tuple[Written, ...] = ()
 
 
 def read_style(output: str | None, *, verbose: bool = False, quiet: bool = False) -> Style:
@@ -80,11 +92,15 @@ def _width(stream: TextIO | None, env: Mapping[str, str]) -> int:
 
 
 def deliver(outcome: Outcome) -> None:
-    """Write a command's output: to its file, or to standard output."""
-    if outcome.output is None:
-        write_stdout(outcome.text)
-    else:
-        write_file(Path(outcome.output), [outcome.text])
+    """Write a command's output: to its files, then to standard output."""
+    pieces = (Written(outcome.text, outcome.output), *outcome.others)
+    for piece in sorted(pieces, key=lambda piece: piece.output is None):
+        if piece.output is None:
+            write_stdout(piece.text)
+        elif piece.append:
+            append_file(Path(piece.output), piece.text)
+        else:
+            write_file(Path(piece.output), [piece.text])
 
 
 def stream(pieces: Iterable[str], output: str | None) -> None:
@@ -148,6 +164,15 @@ def write_file(path: Path, pieces: Iterable[str]) -> None:
             _replace(real, pieces)
     except (OSError, ValueError) as error:
         raise UsageError(f"--output: cannot write {path}: {_reason(error)}") from None
+
+
+def append_file(path: Path, text: str) -> None:
+    """Add a text to a file that nobody asked for on the command line; say so where it fails."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except (OSError, ValueError) as error:
+        write_stderr(f"flashdoctor: warning: no summary was written: {_reason(error)}\n")
 
 
 def _fill(path: Path, pieces: Iterable[str]) -> None:

@@ -9,14 +9,16 @@ import typer
 
 from flashdoctor.cli import options
 from flashdoctor.cli.output import Outcome, read_style
-from flashdoctor.cli.parsing import Command, new_app
+from flashdoctor.cli.parsing import new_app
+from flashdoctor.cli.reports import ReportCommand, Request, only, outcome, requests
 from flashdoctor.errors import InputError, UsageError
+from flashdoctor.render.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flashdoctor.model.rule import Component
-    from flashdoctor.model.smoke import Case
+    from flashdoctor.model.smoke import Case, SmokeReport
     from flashdoctor.smoke.plan import SmokePlan
 
 Cases = Annotated[
@@ -72,7 +74,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict li
 app = new_app()
 
 
-@app.command(cls=Command)
+@app.command(cls=ReportCommand)
 def smoke(  # noqa: PLR0913 - one parameter is one option
     *,
     python: options.Python = None,
@@ -83,8 +85,8 @@ def smoke(  # noqa: PLR0913 - one parameter is one option
     classify: Classify = None,
     model: Model = None,
     trust_remote_code: Trust = False,
-    output_format: options.Format = "terminal",
-    output: options.Output = None,
+    output_format: options.Formats = None,
+    output: options.Outputs = None,
     verbose: options.Verbose = False,
     quiet: Quiet = False,
 ) -> Outcome:
@@ -92,7 +94,7 @@ def smoke(  # noqa: PLR0913 - one parameter is one option
 
     Exit code: 0 proven, 1 something is wrong or not proven, 2 wrong usage, 3 nothing could be.
     """
-    options.one_of("--format", output_format, options.TEXT_FORMATS)
+    asked = requests(output_format, output)
     required = options.components(require or ())
     if verbose and quiet:
         raise UsageError("--verbose and --quiet exclude each other")
@@ -101,21 +103,17 @@ def smoke(  # noqa: PLR0913 - one parameter is one option
     )
     if case and compiled:
         raise UsageError("--case names what is run, so --compile means nothing")
-    as_json = output_format == "json"
     if classify is not None:
-        return Outcome(text=_classified(classify, output, as_json=as_json), output=output)
+        return _classified(classify, only(asked, "--classify"))
 
     from flashdoctor import pipeline
 
     settings = _settings(model, trust=trust_remote_code)
     plan = pipeline.plan_smoke(python)
     if list_cases:
-        chosen = _named(plan, case) if case else plan.cases
-        return Outcome(text=_listed(chosen, output, as_json=as_json), output=output)
-    return _run(
-        plan, case, required, settings, output,
-        compiled=compiled, as_json=as_json, verbose=verbose, quiet=quiet,
-    )  # fmt: skip
+        return _listed(_named(plan, case) if case else plan.cases, only(asked, "--list"))
+    report = _run(plan, case, required, settings, compiled=compiled, quiet=quiet)
+    return outcome(asked, report, Context(command="smoke"), verbose=verbose, quiet=quiet)
 
 
 def _reject_mixtures(classify: str | None, *, list_cases: bool, **others: Any) -> None:
@@ -137,18 +135,15 @@ def _settings(model: str | None, *, trust: bool) -> dict[str, Any]:
     return {"model_dir": str(config.parent.absolute()), "trust_remote_code": trust}
 
 
-def _run(  # noqa: PLR0913 - what to run, and how to write it
+def _run(  # noqa: PLR0913 - what to run, and how
     plan: SmokePlan,
     names: list[str] | None,
     required: Sequence[str],
     settings: dict[str, Any],
-    output: str | None,
     *,
     compiled: bool,
-    as_json: bool,
-    verbose: bool,
     quiet: bool,
-) -> Outcome:
+) -> SmokeReport:
     from flashdoctor import pipeline
     from flashdoctor.cli.progress import Progress
     from flashdoctor.smoke.plan import left_out, whole
@@ -157,7 +152,7 @@ def _run(  # noqa: PLR0913 - what to run, and how to write it
     cases = _named(plan, names) if names else chosen
     progress = Progress(quiet=quiet)
     try:
-        report = pipeline.smoke(
+        return pipeline.smoke(
             plan,
             cases,
             required=cast("Sequence[Component]", required),
@@ -167,15 +162,6 @@ def _run(  # noqa: PLR0913 - what to run, and how to write it
         )
     finally:
         progress.clear()
-    if as_json:
-        from flashdoctor.render.json_v1 import dump
-
-        text = dump(report.to_json())
-    else:
-        from flashdoctor.render.smoke_text import render_smoke
-
-        text = render_smoke(report, read_style(output, verbose=verbose, quiet=quiet))
-    return Outcome(text=text, exit_code=report.exit_code, output=output)
 
 
 def _named(plan: SmokePlan, names: list[str]) -> tuple[Case, ...]:
@@ -191,30 +177,30 @@ def _named(plan: SmokePlan, names: list[str]) -> tuple[Case, ...]:
     return chosen
 
 
-def _listed(cases: Sequence[Case], output: str | None, *, as_json: bool) -> str:
+def _listed(cases: Sequence[Case], one: Request) -> Outcome:
     from flashdoctor.render import smoke_list
 
-    if as_json:
+    if one.format == "json":
         from flashdoctor.render.json_v1 import dump
 
-        return dump(smoke_list.to_json(cases))
-    return smoke_list.list_text(cases, read_style(output))
+        return Outcome(dump(smoke_list.to_json(cases)), output=one.output)
+    return Outcome(smoke_list.list_text(cases, read_style(one.output)), output=one.output)
 
 
-def _classified(source: str, output: str | None, *, as_json: bool) -> str:
+def _classified(source: str, one: Request) -> Outcome:
     from flashdoctor import pipeline
     from flashdoctor.smoke.classify import classify
 
     tables = pipeline.tables()
     names = _read_names(source)
     rows = [{"kernel": name, "family": classify(tables, name)} for name in names]
-    if as_json:
+    if one.format == "json":
         from flashdoctor.render.json_v1 import dump
 
-        return dump(rows)
+        return Outcome(dump(rows), output=one.output)
     from flashdoctor.render.smoke_list import classified_text
 
-    return classified_text(rows, read_style(output))
+    return Outcome(classified_text(rows, read_style(one.output)), output=one.output)
 
 
 def _read_names(source: str) -> list[str]:

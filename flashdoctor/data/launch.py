@@ -8,100 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flashdoctor.data.provenance import META, SAMPLED_META, sampled, sourced
-from flashdoctor.data.shape import Field, Section, Shape, may, need
+from flashdoctor.data.launch_flags import (
+    ENGINES,
+    ENVIRONMENT,
+    FLAGS,
+    OPEN_SPAN,
+    SPAN,
+    STATEMENTS,
+    optional_parts,
+)
+from flashdoctor.data.provenance import META, SAMPLED_META, sourced
+from flashdoctor.data.shape import Field, Shape, may, need
 
-_SPAN = {"first": need("version"), "last": need("version")}
-_OPEN_SPAN = {"first": may("version"), "last": may("version")}
-_ENGINES = ("V0", "V1")
 _GRAPH_MODES = ("NONE", "PIECEWISE", "FULL_AND_PIECEWISE")
 _DTYPES = ("float16", "bfloat16", "float32")
 _CAPABILITIES = ("10.x", "12.x", "9.x", "other")
-_KINDS = (
-    "value", "store_true", "store_boolean", "bool_optional", "append", "version",
-    "DeprecatedLogConfigFileAction", "LoRAParserAction", "PromptAdapterParserAction",
-)  # fmt: skip
-
-_STATEMENTS = sourced({"id": need("label"), "text": need("text"), **_OPEN_SPAN}, "id")
-
-
-def _parts(fields: Mapping[str, Field]) -> Field:
-    """Describe a list of at least one table inside a row."""
-    return Field("table", many=True, of=Section(fields, single=True), filled=True)
-
-
-def _optional_parts(fields: Mapping[str, Field]) -> Field:
-    section = Section(fields, single=True)
-    return Field("table", required=False, many=True, of=section, filled=True)
-
-
-_FLAGS = {
-    "flag": sampled(
-        {
-            "name": need("label"),
-            **_SPAN,
-            "frontend": may("bool"),
-            "engine": may("text", *_ENGINES),
-            "deprecated": may("version"),
-            "no_op": may("version"),
-            "replacement": may("text", many=True),
-            "aliases": _optional_parts({"name": need("text"), **_SPAN}),
-            "runs": _parts(
-                {
-                    "first": need("version"),
-                    "kind": need("text", *_KINDS),
-                    "default": may("any"),
-                    "computed": may("text"),
-                }
-            ),
-            "choices": _optional_parts(
-                {
-                    "first": need("version"),
-                    "added": may("any", many=True),
-                    "removed": may("any", many=True),
-                    "any": may("bool"),
-                    "open": may("bool"),
-                }
-            ),
-        },
-        "name",
-    ),
-    "syntax": sourced(
-        {
-            "id": need("label"),
-            **_OPEN_SPAN,
-            "flags": may("label", many=True),
-            "text": need("text"),
-        },
-        "id",
-    ),
-    "exclusive": sourced({"flag": need("label"), "key": need("text"), **_SPAN}, "flag"),
-    "requirement": sourced(
-        {
-            "id": need("label"),
-            **_SPAN,
-            "flags": Field("label", many=True, filled=True),
-            "text": need("text"),
-        },
-        "id",
-    ),
-    "module": sourced({"path": need("text"), "holds": need("text"), **_OPEN_SPAN}, "path"),
-    "fact": _STATEMENTS,
-}
-
-_ENVIRONMENT = {
-    "variable": sampled(
-        {
-            "name": need("variable"),
-            **_SPAN,
-            "deprecated": may("version"),
-            "replacement": may("text", many=True),
-            "runs": _optional_parts({"first": need("version"), "default": may("any")}),
-        },
-        "name",
-    ),
-    "fact": _STATEMENTS,
-}
 
 _SUBTRACTED = (
     "used after profiling", "used since start", "weights", "torch peak", "torch peak increase",
@@ -112,16 +33,16 @@ _MEMORY = {
     "default": sourced(
         {
             "setting": need("label"),
-            "engine": may("text", *_ENGINES),
-            **_SPAN,
+            "engine": may("text", *ENGINES),
+            **SPAN,
             "value": need("any"),
         },
         ("setting", "first"),
     ),
     "budget": sourced(
         {
-            "engine": need("text", *_ENGINES),
-            **_SPAN,
+            "engine": need("text", *ENGINES),
+            **SPAN,
             "subtracts": Field("text", many=True, words=_SUBTRACTED, filled=True),
             "counts_others": need("bool"),
             "checks_free": need("bool"),
@@ -142,12 +63,57 @@ _MEMORY = {
         {"name": need("text"), "bytes_per_token": need("int"), "bytes_per_value": may("int")},
         "name",
     ),
+    "runner": sourced(
+        {
+            **SPAN,
+            "second": need("text", "never", "listed", "dense", "always"),
+            "architectures": may("text", many=True),
+            "estimates_graphs": need("bool"),
+        },
+        "first",
+    ),
+    "sampler": sourced(
+        {
+            "runner": need("text", "V0", "V1", "V2"),
+            **SPAN,
+            "copies": need("number"),
+            "workspace_mib": may("int"),
+        },
+        ("runner", "first"),
+    ),
+    "forward": sourced(
+        {
+            "id": need("label"),
+            "compiled": need("bool"),
+            "architectures": may("text", many=True),
+            "hidden": need("int"),
+            "intermediate": need("int"),
+        },
+        "id",
+    ),
+    "capacity": sourced(
+        {
+            **SPAN,
+            "hybrid": need("bool"),
+            "counts": need("text", "blocks", "requests"),
+            "needs": need("text", "layers", "first group", "groups"),
+        },
+        "first",
+    ),
+    "refusal": sourced(
+        {
+            "id": need("label"),
+            **SPAN,
+            "text": need("text"),
+        },
+        ("id", "first"),
+    ),
     "layer": sourced(
         {
             "id": need("label"),
             "kind": need("label"),
             "mode": may("label"),
-            **_OPEN_SPAN,
+            **OPEN_SPAN,
             "blocks": need("text"),
         },
         "id",
@@ -157,14 +123,14 @@ _MEMORY = {
             "id": need("label"),
             "value": need("number"),
             "unit": need("text", "MiB", "bytes", "blocks", "tokens", "ratio"),
-            **_OPEN_SPAN,
+            **OPEN_SPAN,
             "text": need("text"),
         },
         "id",
     ),
     "scheduler_v0": sourced(
         {
-            **_SPAN,
+            **SPAN,
             "least_batched_tokens": need("int"),
             "chunked_batched_tokens": need("int"),
             "max_num_seqs": need("int"),
@@ -173,7 +139,7 @@ _MEMORY = {
     ),
     "scheduler_v1": sourced(
         {
-            **_SPAN,
+            **SPAN,
             "min_memory_gib": need("int"),
             "not_names": may("text", many=True),
             "not_capabilities": may("capability", many=True),
@@ -185,8 +151,8 @@ _MEMORY = {
     ),
     "capture_sizes": sourced(
         {
-            "engine": need("text", *_ENGINES),
-            **_SPAN,
+            "engine": need("text", *ENGINES),
+            **SPAN,
             "small": need("int", many=True),
             "step": need("int"),
             "step_until": may("int"),
@@ -201,37 +167,37 @@ _MEMORY = {
         {"level": need("int"), "compiles": need("bool"), "graphs": need("text", *_GRAPH_MODES)},
         "level",
     ),
-    "fact": _STATEMENTS,
+    "fact": STATEMENTS,
 }
 
 _BACKENDS = Field("text", many=True, filled=True)
 _ATTENTION = {
     "engine": sourced(
         {
-            "engine": need("text", *_ENGINES),
-            **_SPAN,
+            "engine": need("text", *ENGINES),
+            **SPAN,
             "state": need("text", "only", "default"),
         },
         "first",
     ),
     "v1_refusal": sourced(
-        {"id": need("label"), **_SPAN, "flags": may("label", many=True), "text": need("text")},
+        {"id": need("label"), **SPAN, "flags": may("label", many=True), "text": need("text")},
         "id",
     ),
     "setting": sourced(
         {
             "name": need("text"),
             "sets": need("text", "backend", "FlashAttention version"),
-            **_SPAN,
+            **SPAN,
             "values": may("int", many=True),
         },
         ("name", "first"),
     ),
-    "renamed": sourced({"name": need("text"), "now": may("text"), **_SPAN}, "name"),
+    "renamed": sourced({"name": need("text"), "now": may("text"), **SPAN}, "name"),
     "config_key": sourced(
         {
             "name": need("text"),
-            **_OPEN_SPAN,
+            **OPEN_SPAN,
             "there_by": may("version"),
             "gone_by": may("version"),
         },
@@ -239,8 +205,8 @@ _ATTENTION = {
     ),
     "selection": sourced(
         {
-            "engine": need("text", *_ENGINES),
-            **_SPAN,
+            "engine": need("text", *ENGINES),
+            **SPAN,
             "attention": need("text", "dense", "mla"),
             "backend": need("text"),
             "capability": may("capability", "10.x"),
@@ -251,6 +217,7 @@ _ATTENTION = {
             "block_multiple": may("int"),
             "block_sizes": may("int", many=True),
             "fp8_kv": may("bool"),
+            "sliding_window": may("bool"),
             "sinks": may("bool"),
         },
         ("engine", "attention", "first", "backend"),
@@ -258,7 +225,7 @@ _ATTENTION = {
     "fp8_kv": sourced(
         {
             "backend": need("text"),
-            **_SPAN,
+            **SPAN,
             "capability": may("capability", "10.x"),
             "min_capability": may("capability"),
             "needs": may("text"),
@@ -269,7 +236,7 @@ _ATTENTION = {
         {
             "attention": need("text", "dense", "dense, multimodal prefix", "mla"),
             "capability": need("capability", *_CAPABILITIES),
-            **_SPAN,
+            **SPAN,
             "backends": _BACKENDS,
         },
         ("attention", "capability", "first"),
@@ -278,7 +245,7 @@ _ATTENTION = {
         {
             "kv_cache": need("text", "fp8", "bfloat16"),
             "heads": need("text", "any", "up to 16", "more"),
-            **_SPAN,
+            **SPAN,
             "backends": _BACKENDS,
         },
         ("kv_cache", "heads", "first"),
@@ -286,7 +253,7 @@ _ATTENTION = {
     "limit": sourced(
         {
             "backend": need("text"),
-            **_SPAN,
+            **SPAN,
             "min_capability": may("capability"),
             "max_capability": may("capability"),
             "majors": may("int", many=True),
@@ -299,7 +266,7 @@ _ATTENTION = {
             "block_sizes": may("int", many=True),
             "kv_dtypes": need("text", many=True),
             "sinks": may("bool"),
-            "widened": _optional_parts(
+            "widened": optional_parts(
                 {
                     "kv_dtypes": may("text", many=True),
                     "max_head": may("int"),
@@ -314,11 +281,11 @@ _ATTENTION = {
         ("backend", "first"),
     ),
     "flash_version": sourced(
-        {"capability": need("text", *_CAPABILITIES), **_SPAN, "version": need("int")},
+        {"capability": need("text", *_CAPABILITIES), **SPAN, "version": need("int")},
         ("capability", "first"),
     ),
     "flash_exception": sourced(
-        {"id": need("label"), **_SPAN, "version": need("int"), "text": need("text")}, "id"
+        {"id": need("label"), **SPAN, "version": need("int"), "text": need("text")}, "id"
     ),
     "flash_support": sourced(
         {
@@ -328,13 +295,27 @@ _ATTENTION = {
         },
         "version",
     ),
-    "fact": _STATEMENTS,
+    "fact": STATEMENTS,
+}
+
+_GOALS = {
+    "batch": sourced(
+        {
+            "goal": need("text", "throughput", "latency", "long-context"),
+            "tokens": Field("int", many=True, filled=True),
+            "kv_share": need("number"),
+            "most_seqs": need("int"),
+        },
+        "goal",
+    ),
+    "reason": STATEMENTS,
 }
 
 LAUNCH_SHAPES: Mapping[str, Shape] = {
-    "flags": Shape({"meta": SAMPLED_META, **_FLAGS}),
-    "environment": Shape({"meta": SAMPLED_META, **_ENVIRONMENT}),
+    "flags": Shape({"meta": SAMPLED_META, **FLAGS}),
+    "environment": Shape({"meta": SAMPLED_META, **ENVIRONMENT}),
     "memory": Shape({"meta": META, **_MEMORY}),
     "attention": Shape({"meta": META, **_ATTENTION}),
+    "goals": Shape({"meta": META, **_GOALS}),
 }
 """By file name without its ending."""

@@ -13,6 +13,7 @@ from flashdoctor.data.launch import LAUNCH_SHAPES
 from flashdoctor.data.provenance import META, sourced
 from flashdoctor.data.shape import Field, Section, Shape, may, need
 from flashdoctor.data.signature_shape import SIGNATURES
+from flashdoctor.model.claim import VERDICTS
 from flashdoctor.model.rule import BASES, COMPONENTS, LAYERS, SAFETIES, SEVERITIES
 
 SCHEMA = "flashdoctor/matrices/v1"
@@ -71,7 +72,13 @@ _CLAIM = sourced(
     {
         "id": need("label"),
         "claim": need("text"),
-        "verdict": need("text", "true", "false", "partly", "outdated", "misleading"),
+        "keywords": may("text", many=True),
+        "patterns": may("pattern", many=True),
+        "launch": may("pattern", many=True),
+        "hits": may("text", many=True),
+        "misses": may("text", many=True),
+        "said": may("text"),
+        "verdict": need("text", *VERDICTS),
         "truth": need("text"),
         "package": may("label"),
         "since": may("version"),

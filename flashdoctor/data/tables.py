@@ -79,6 +79,10 @@ class Tables:
             self._read[name] = table
         return table, mistakes
 
+    def written(self, name: str) -> str:
+        """Return the text of a table's file."""
+        return self._text(name)
+
     def derived(self, key: str, make: Callable[[Tables], T]) -> T:
         """Return what `make` makes of these tables: worked out once, then kept under `key`."""
         if key not in self._derived:
@@ -106,6 +110,11 @@ class Tables:
 def load_tables() -> Tables:
     """Return the tables of this installation; nothing but the folder is looked up yet."""
     return Tables(find_matrices())
+
+
+def toml_text(name: str) -> str:
+    """Return a table as its authors wrote it; an installed wheel carries that as well."""
+    return Tables(find_matrices(), toml=True).written(name)
 
 
 def parse_table(name: str, text: str) -> Table:

@@ -38,6 +38,7 @@ GROUPS = {
 }
 """Where the fact on the right is absent, unstated facts of the prefix are absent as well."""
 
+_CAPABILITY = "compute_capability"
 _KEPT_WHEN_ABSENT = frozenset(
     {"flash_attn.leftover", "flash_attn.extension_present", "torch.installs", "gpu.pci_count"}
     | {"gpu.visible_devices", "gpu.visible_invalid", "gpu.nvswitch", "gpu.count"}
@@ -48,6 +49,8 @@ _KEPT_WHEN_ABSENT = frozenset(
 def derive(snapshot: Snapshot, tables: Tables) -> Snapshot:
     """Return the snapshot with every fact that follows from it; a fixed point, so idempotent."""
     facts = dict(snapshot.facts)
+    if snapshot["gpu.devices"].is_known:
+        facts["gpu.devices"] = _with_capabilities(facts["gpu.devices"], tables)
     for step in _STEPS:
         view = Snapshot(facts, snapshot.conflicts)
         for fact in step(view, tables):
@@ -99,9 +102,26 @@ def _live_gpu(snapshot: Snapshot, _tables: Tables) -> Iterator[Fact]:
 
 
 def _gpu_list(snapshot: Snapshot, _tables: Tables) -> Iterator[Fact]:
-    fact = snapshot["gpu.compute_capability"]
-    if fact.is_known:
+    """Take the capabilities of the GPUs that can be seen, where all of them are known."""
+    fact, devices = snapshot["gpu.compute_capability"], snapshot["gpu.devices"]
+    seen = [one for one in devices.value or () if one.get("visible", True)]
+    each = [one[_CAPABILITY] for one in seen if _CAPABILITY in one]
+    if each and len(each) == len(seen):
+        yield known("gpu.compute_capabilities", each, devices.source)
+    elif fact.is_known:
         yield known("gpu.compute_capabilities", [fact.value], fact.source)
+
+
+def _with_capabilities(fact: Fact, tables: Tables) -> Fact:
+    """Return the list of GPUs with the compute capability of each whose name tells it."""
+    devices = [_with_capability(device, tables) for device in fact.value]
+    return known(fact.path, devices, fact.source)
+
+
+def _with_capability(device: Mapping[str, Any], tables: Tables) -> Mapping[str, Any]:
+    name = device.get("name")
+    row = lookup.gpu(tables, name) if name and _CAPABILITY not in device else None
+    return {**device, _CAPABILITY: row[_CAPABILITY]} if row and _CAPABILITY in row else device
 
 
 def _driver(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:

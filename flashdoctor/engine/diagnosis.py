@@ -23,6 +23,10 @@ from flashdoctor.model.snapshot import Snapshot
 _HEALTH = ("torch.version", "driver.version", "vllm.version", "gpu.name", "gpu.compute_capability")
 """One of these must have been reported before a text without faults is a healthy stack."""
 
+_FINE_WITHOUT_GPU = frozenset({"torch-cpu-only-wheel"})
+_GPU = ("gpu.name", "gpu.count", "gpu.compute_capability", "driver.version", "launch.gpus")
+"""Any of these shows that a GPU is there, or is to be used."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
@@ -47,7 +51,7 @@ def diagnose(
     facts = derive(reading.snapshot, knowledge.tables)
     needed = required | asked_for(facts)
     results = runner.run(knowledge.rules, View(facts, knowledge.tables, needed))
-    failed = [item for item in results.findings if item.outcome == "fail"]
+    failed = [_eased(item, facts, needed) for item in results.findings if item.outcome == "fail"]
     basis = Basis(
         reading=reading,
         facts=facts,
@@ -73,6 +77,15 @@ def diagnose(
         matrix_date=knowledge.tables.date,
         ask=ask(ranked, reading.kinds, facts) or (WHAT_TO_PASTE if undetermined else ()),
     )
+
+
+def _eased(finding: Finding, facts: Snapshot, needed: frozenset[Component]) -> Finding:
+    """Make what is wrong only beside a GPU a warning where the text shows and asks for none."""
+    if finding.cause not in _FINE_WITHOUT_GPU or finding.severity != "error":
+        return finding
+    if needed or any(facts[path].is_known for path in _GPU):
+        return finding
+    return replace(finding, severity="warning")
 
 
 def _crashes(findings: Sequence[Finding], after: int) -> list[Finding]:

@@ -1,57 +1,75 @@
-"""Literals looked for in many lines at once. Pure.
+"""Many literals looked for in many lines at once. Pure.
 
-A chunk of lines is first taken apart into all its runs of four characters. A keyword of which one
-run is not there need not be looked for: that leaves a few of a thousand, whatever the text is.
+Every keyword has an anchor: one of its runs of four characters, the rarest. All runs of a text are
+looked up among the anchors, and only where one stands a keyword is compared. What that costs hangs
+on the length of the text, not on the number of keywords that it holds or lacks.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from itertools import accumulate
-
-from flashdoctor.model.log import Line
+from itertools import accumulate, chain, compress, count
 
 _RUN = 4  # characters that fit an unsigned integer of the machine
 
 
-class Chunk:
-    """Some lines in lower case, ready to be searched for keywords."""
+class Keywords:
+    """Keywords, lower case, ready to be looked for; worth keeping."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
-        folded = [line.text.lower() for line in lines]
-        self.lines = lines
-        self._text = "\n".join(folded)
-        self._starts = list(accumulate((len(line) + 1 for line in folded), initial=0))
-        self._runs = _runs(self._text)
+    def __init__(self, keywords: Iterable[str]) -> None:
+        every = sorted(set(keywords))
+        self._short = [keyword for keyword in every if len(keyword) < _RUN]
+        self._anchors = _anchors([keyword for keyword in every if len(keyword) >= _RUN])
 
-    def lines_with(self, keywords: Iterable[str]) -> set[int]:
-        """Return the places of the lines that hold one of the keywords."""
-        return {place for keyword in keywords for place in self.places(keyword)}
-
-    def places(self, keyword: str) -> Iterator[int]:
-        """Yield the place of each line that holds the keyword, once."""
-        if not _runs_of_keyword(keyword) <= self._runs:
-            return
-        text, starts = self._text, self._starts
-        at = text.find(keyword)
-        while at >= 0:
+    def find(self, texts: Sequence[str]) -> dict[int, set[str]]:
+        """Return the keywords that each of the lines holds, by its place; none holds a newline."""
+        folded = [text.lower() for text in texts]
+        starts = list(accumulate((len(line) + 1 for line in folded), initial=0))
+        found: dict[int, set[str]] = {}
+        for at, keyword in chain.from_iterable(self._hits("\n".join(folded))):
             place = bisect_right(starts, at) - 1
-            yield place
-            at = text.find(keyword, starts[place + 1])
+            if place in found:
+                found[place].add(keyword)
+            else:
+                found[place] = {keyword}
+        return found
+
+    def _hits(self, text: str) -> Iterator[list[tuple[int, str]]]:
+        anchors, holds = self._anchors, text.startswith
+        for offset in range(_RUN):
+            runs = _runs(text, offset)
+            places = compress(count(), map(anchors.__contains__, runs))
+            yield [
+                (at, keyword)
+                for place in places
+                for at in (offset + _RUN * place,)
+                for keyword, shift in anchors[runs[place]]
+                if holds(keyword, at - shift) and at >= shift
+            ]
+        for keyword in self._short:
+            yield [(match.start(), keyword) for match in re.finditer(re.escape(keyword), text)]
 
 
-@cache
-def _runs_of_keyword(keyword: str) -> frozenset[int]:
-    return frozenset(_runs(keyword))
-
-
-def _runs(text: str) -> set[int]:
-    """Return every run of four characters as a number; those beyond Latin-1 count as one."""
+def _runs(text: str, offset: int = 0) -> memoryview:
+    """Return every fourth run of four characters as a number; those beyond Latin-1 are one."""
     data = text.encode("latin-1", "replace")
-    found: set[int] = set()
-    for offset in range(min(_RUN, max(len(data) - _RUN + 1, 0))):
-        end = offset + (len(data) - offset) // _RUN * _RUN
-        found.update(memoryview(data[offset:end]).cast("I"))
-    return found
+    end = offset + max(len(data) - offset, 0) // _RUN * _RUN
+    return memoryview(data[offset:end]).cast("I")
+
+
+def _anchors(keywords: Sequence[str]) -> dict[int, list[tuple[str, int]]]:
+    """Return, by its anchor, each keyword and how far in it that stands.
+
+    The run of a keyword that is the rarest among all keywords is taken to be rare in texts too;
+    so few keywords have the same one.
+    """
+    runs = [_runs(keyword).tolist() for keyword in keywords]
+    frequency = Counter(chain.from_iterable(runs)).__getitem__
+    anchors: dict[int, list[tuple[str, int]]] = {}
+    for keyword, found in zip(keywords, runs, strict=True):
+        run = min(found, key=frequency)
+        anchors.setdefault(run, []).append((keyword, _RUN * found.index(run)))
+    return anchors

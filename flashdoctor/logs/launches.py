@@ -125,12 +125,13 @@ _DECIDING = frozenset({"tensor-parallel-size", "gpu-memory-utilization", "max-mo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A launch command taken apart."""
+    """A launch command taken apart. `tail` is what the program itself is handed."""
 
     program: str
     arguments: Arguments
     words: tuple[str, ...]
     container: tuple[Stated, ...] = ()
+    tail: tuple[str, ...] = ()
 
 
 def find_launch(words: Sequence[str]) -> Launch | None:
@@ -153,7 +154,8 @@ def find_launch(words: Sequence[str]) -> Launch | None:
 
 
 def _launch(program: str, words: Sequence[str], at: int) -> Launch:
-    return Launch(program=program, arguments=read_arguments(words[at:]), words=tuple(words))
+    tail = tuple(words[at:])
+    return Launch(program=program, arguments=read_arguments(tail), words=tuple(words), tail=tail)
 
 
 def _python(words: Sequence[str], at: int) -> Launch | None:
@@ -196,6 +198,7 @@ def _container(words: Sequence[str], at: int) -> Launch | None:
         arguments=arguments,
         words=tuple(words),
         container=tuple(_container_facts(kind, image, options)),
+        tail=inner.tail if inner else tuple(command),
     )
 
 

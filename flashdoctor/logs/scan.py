@@ -6,29 +6,52 @@ the whole chunk; only the lines that hold one are looked at. Memory does not gro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from flashdoctor.logs.collected import Collected
-from flashdoctor.logs.keywords import Chunk
+from flashdoctor.logs.keywords import Keywords
 from flashdoctor.logs.matcher import Index, Matcher
 from flashdoctor.logs.parser import Parser
+from flashdoctor.logs.ration import Ration
 from flashdoctor.logs.traceback import MARKS, Traceback
 from flashdoctor.model.log import MENTION, Found, Line, Reading
 
 MAX_LINE = 4096
 """Characters of a line that are looked at."""
 
-_CHUNK_LINES = 2000
-_CHUNK_CHARACTERS = 1 << 17
+_CHUNK_LINES = 4000
+_CHUNK_CHARACTERS = 1 << 19
+_MARKS = frozenset(MARKS)
+_UNIT = 128
+
+_SHARED = 3000
+_EACH = 64
+_LAST_OF_CHUNK = 8
+"""Lines (of `_UNIT` characters) that all parsers are fed before they are rationed; that each one is
+fed after that; and then in every chunk: its last. One that is open is fed on."""
 
 
 def scan(lines: Iterable[Line], *, index: Index, parsers: Sequence[Parser]) -> Reading:
     """Read the lines once and return all that they gave."""
-    run = _Scan(index, parsers)
+    run = _Scan(index, tuple(parsers))
     for chunk in _chunks(lines):
-        run.take(Chunk(chunk))
+        run.take(chunk)
     return run.finish()
+
+
+@lru_cache(maxsize=8)
+def _lookup(
+    index: Index, parsers: tuple[Parser, ...]
+) -> tuple[Keywords, Mapping[str, tuple[int, ...]]]:
+    """Return all keywords that are looked for, and which parsers each of them is for."""
+    wanting: dict[str, list[int]] = {}
+    for number, parser in enumerate(parsers):
+        for keyword in parser.keywords:
+            wanting.setdefault(keyword, []).append(number)
+    keywords = Keywords((*index.by_keyword, *wanting, *MARKS))
+    return keywords, {keyword: tuple(numbers) for keyword, numbers in wanting.items()}
 
 
 def _chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -48,29 +71,37 @@ def _chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:
 class _Scan:
     """The state of one pass."""
 
-    def __init__(self, index: Index, parsers: Sequence[Parser]) -> None:
+    def __init__(self, index: Index, parsers: tuple[Parser, ...]) -> None:
+        self._keywords, self._by_keyword = _lookup(index, parsers)
         self._collected = Collected()
         self._matcher = Matcher(index)
         self._traceback = Traceback()
+        self._ration = Ration(shared=_SHARED, each=_EACH)
         self._tools = [_Tool(parser) for parser in parsers]
         self._lines = 0
 
-    def take(self, chunk: Chunk) -> None:
-        for tool in self._tools:
-            self._collected.add(tool.take(chunk))
-        self._match(chunk)
-        self._lines = max(self._lines, chunk.lines[-1].number)
+    def take(self, lines: Sequence[Line]) -> None:
+        held = self._keywords.find([line.text for line in lines])
+        marked: list[list[int]] = [[] for _ in self._tools]
+        for place in sorted(held):
+            numbers = {tool for word in held[place] for tool in self._by_keyword.get(word, ())}
+            for number in numbers:
+                marked[number].append(place)
+        for tool, places in zip(self._tools, marked, strict=True):
+            self._collected.add(tool.take(lines, places, self._ration))
+        self._match(lines, held)
+        self._lines = max(self._lines, lines[-1].number)
 
-    def _match(self, chunk: Chunk) -> None:
-        wanted = self._matcher.wanted(chunk)
-        frames = chunk.lines_with(MARKS)
-        for at in sorted(frames | wanted.keys()):
-            line = chunk.lines[at]
-            if at in frames and self._traceback.feed(line.text, line.number):
+    def _match(self, lines: Sequence[Line], held: Mapping[int, set[str]]) -> None:
+        wanted = self._matcher.begin(lines, held)
+        frames = {place for place, words in held.items() if not _MARKS.isdisjoint(words)}
+        for place in sorted(frames | wanted.keys()):
+            line = lines[place]
+            if place in frames and self._traceback.feed(line.text, line.number):
                 self._matcher.stand("log.packages", list(self._traceback.packages))
                 self._matcher.stand("log.exception", self._traceback.exception)
-            if at in wanted:
-                self._collected.add(self._matcher.look(line, wanted[at]))
+            if place in wanted:
+                self._collected.add(self._matcher.look(line, place))
 
     def finish(self) -> Reading:
         for tool in self._tools:
@@ -91,19 +122,20 @@ class _Tool:
 
     def __init__(self, parser: Parser) -> None:
         self.kind = parser.kind
-        self.keywords = parser.keywords
         self.recognised = False
         self.crash = ""
         self._feed = parser.start()
 
-    def take(self, chunk: Chunk) -> list[Found]:
-        marked = sorted(chunk.lines_with(self.keywords))
-        return self._guard(lambda: self._walk(chunk.lines, marked))
+    def take(self, lines: Sequence[Line], marked: list[int], ration: Ration) -> list[Found]:
+        """Read the chunk's lines: those at the marked places, and all while the feed is open."""
+        if ration.is_spent(self) and not self._feed.open:
+            marked = marked[-_LAST_OF_CHUNK:]
+        return self._guard(lambda: self._walk(lines, marked, ration))
 
     def end(self) -> list[Found]:
         return self._guard(lambda: list(self._feed.end()))
 
-    def _walk(self, lines: Sequence[Line], marked: list[int]) -> list[Found]:
+    def _walk(self, lines: Sequence[Line], marked: list[int], ration: Ration) -> list[Found]:
         found: list[Found] = []
         at, following = 0, 0
         while at < len(lines):
@@ -113,7 +145,9 @@ class _Tool:
                 if following == len(marked):
                     break
                 at = marked[following]
-            found += self._feed.feed(lines[at])
+            is_allowed = ration.take(self, 1 + len(lines[at].text) // _UNIT)
+            if is_allowed or self._feed.open or len(marked) - following <= _LAST_OF_CHUNK:
+                found += self._feed.feed(lines[at])
             at += 1
         return found
 

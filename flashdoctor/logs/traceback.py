@@ -18,8 +18,12 @@ MARKS = (
 """What a line holds, in lower case, that must be fed."""
 
 _START = re.compile(r"traceback \(most recent call last", re.IGNORECASE)
-_FRAME = re.compile(r"""File ["']?(?P<file>[^"'\n]{1,400}?)["']?, line \d+""")
-_RICH_FRAME = re.compile(r"(?P<file>[^\s|\u2502]{1,400}\.pyx?):\d+(?: in |:in |:|\s|$)")
+# A frame is looked for from its end on: what may stand before that is long and can be anything.
+_FRAME_END = re.compile(r"""["']?, line \d""")
+_FRAME_FILE = re.compile(r"""File ["']?(?P<file>[^"'\n]{1,400})\Z""")
+_RICH_FRAME_END = re.compile(r"\.pyx?(?=:\d{1,9}(?: in |:in |:|\s|$))")
+_NO_PATH = re.compile(r"[\s|\u2502]")
+_LONGEST_FILE = 410
 _PACKAGE = re.compile(r"(?:site|dist)-packages[\\/](?P<name>[A-Za-z0-9_]{1,60})")
 _EXCEPTION = re.compile(r"(?:E  +)?(?:\w{1,60}\.){0,8}(?P<name>[A-Z]\w{2,60})(?=:|\s*$)")
 # What a logger writes before a line: `ERROR 05-27 11:47:57 [core.py:396] `, `ERROR:root:`.
@@ -49,9 +53,9 @@ class Traceback:
         if _START.search(text):
             self.packages, self._inside = [], True
             return True
-        frame = _FRAME.search(text) or _RICH_FRAME.search(text)
-        if frame:
-            self._add(frame["file"])
+        file = _file_of(text)
+        if file:
+            self._add(file)
             return True
         logged = _LOGGED.match(text)
         raised = _EXCEPTION.match(text[logged.end() :].strip() if logged else text.strip())
@@ -73,3 +77,17 @@ class Traceback:
             self.packages.remove(name)
         self.packages.insert(0, name)
         del self.packages[_MAX_PACKAGES:]
+
+
+def _file_of(text: str) -> str:
+    """Return the file that a frame names; empty where the line is none."""
+    end = _FRAME_END.search(text)
+    if end:
+        start = text.rfind("File ", max(end.start() - _LONGEST_FILE, 0), end.start())
+        found = _FRAME_FILE.match(text, start, end.start()) if start >= 0 else None
+        if found:
+            return found["file"]
+    rich = _RICH_FRAME_END.search(text)
+    if rich is None:
+        return ""
+    return _NO_PATH.split(text[max(rich.start() - _LONGEST_FILE, 0) : rich.end()])[-1]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flashdoctor.model.catalog import FACTS
+from flashdoctor.model.regex import regex
 from flashdoctor.model.versions import capability, release
 
 _PAIR = re.compile(r"\D{0,12}(\d{1,2})\D{1,12}(\d)\D{0,6}")
@@ -106,12 +107,12 @@ def gib_of_bytes(text: str) -> float:
 
 _SIZE = r"(?P<size>\d[\d.]{0,12} ?(?:[KMGT]i?B|bytes))"
 _ACCOUNT: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("total", re.compile(rf"{_SIZE} total capacity")),
-    ("total", re.compile(rf"total capacit?y of {_SIZE}")),
-    ("free", re.compile(rf"{_SIZE} (?:is )?free\b")),
-    ("own", re.compile(rf"this process has {_SIZE} memory in use")),
-    ("own", re.compile(rf"{_SIZE} reserved in total")),
-    ("own", re.compile(rf"{_SIZE} already allocated")),
+    ("total", regex(rf"{_SIZE} total capacity")),
+    ("total", regex(rf"total capacit?y of {_SIZE}")),
+    ("free", regex(rf"{_SIZE} (?:is )?free\b")),
+    ("own", regex(rf"this process has {_SIZE} memory in use")),
+    ("own", regex(rf"{_SIZE} reserved in total")),
+    ("own", regex(rf"{_SIZE} already allocated")),
 )
 _MIB_PER_UNIT: Mapping[str, float] = {
     "b": 1 / _MIB_PER_GIB**2,

@@ -14,8 +14,8 @@ from flashdoctor.model.facts import Fact
 LayerKind: TypeAlias = Literal["full", "sliding", "chunked", "linear", "mamba", "none"]
 """`none` has no attention and no state: an MLP or expert block that is a layer of its own."""
 
-Split: TypeAlias = Literal["tensor", "vocabulary", "kv-heads", "copied"]
-"""How tensor parallelism treats a group; `kv-heads` is copied beyond one head a rank."""
+Split: TypeAlias = Literal["tensor", "copied"]
+"""Whether tensor parallelism divides a tensor among ranks, or each holds a copy."""
 
 Task: TypeAlias = Literal["generate", "encode", "encoder-decoder"]
 
@@ -81,21 +81,32 @@ class Quantization(NamedTuple):
     details: Mapping[str, Any] = {}
 
 
-class TensorGroup(NamedTuple):
-    """Tensors of one purpose: `attention`, `experts`, `embedding`, `lm_head`, `norms`, ..."""
+class Tensor(NamedTuple):
+    """A tensor as the engine holds it: fused (`qkv_proj`), all experts of a layer in one.
+
+    `group`: embedding, attention, mlp, experts, router, norm, mixer, lm_head, vision, rope.
+    `bytes` includes padding; scales are tensors of their own, of 0 parameters. `kv_bytes` is the
+    part that belongs to KV heads, which are copied beyond one head a rank. `layer` is None outside
+    of the decoder layers.
+    """
 
     name: str
+    group: str
+    layer: int | None
     parameters: int
     bytes: int
-    split: Split
+    split: Split = "copied"
+    kv_bytes: int = 0
 
 
 class Weights(NamedTuple):
-    """The weights that the engine keeps on the GPU, before they are divided among ranks.
+    """The weights that the engine keeps on GPUs, before they are divided among ranks.
 
-    `exact`: read from safetensors headers, otherwise worked out from the architecture. Tensors that
-    the engine does not load (multi-token prediction) are `skipped_bytes`, outside of the total.
-    `by_dtype` counts bytes by the names that safetensors uses (`BF16`, `F8_E4M3`, `I32`).
+    `exact`: the sizes are those of safetensors headers, otherwise worked out from the architecture.
+    `tensors` are always worked out; `flashdoctor.tune.weights.rank_bytes` divides them and adds
+    what the CUDA allocator rounds up. Tensors that the engine does not load (multi-token
+    prediction) are `skipped_bytes`, outside of the total. `by_dtype` counts bytes by the names
+    that safetensors uses (`BF16`, `F8_E4M3`, `I32`). `source` says how all this is known.
     """
 
     total_bytes: int
@@ -104,7 +115,7 @@ class Weights(NamedTuple):
     embedding_bytes: int
     lm_head_bytes: int
     parameters: int
-    groups: tuple[TensorGroup, ...] = ()
+    tensors: tuple[Tensor, ...] = ()
     skipped_bytes: int = 0
     source: str = ""
 
@@ -116,8 +127,9 @@ class Model:
     `max_positions` is the longest context that the engine accepts without being told otherwise,
     RoPE scaling included. `intermediate` is the dense MLP's width. `dtype` is the checkpoint's
     (`bfloat16`, `float16`, `float32`), None where the config does not say. `softcap`, `sinks`,
-    `alibi` narrow the choice of attention kernel. `facts`: what its files say, under `model.*`; the
-    rules FD641 and following judge them beside those of a machine.
+    `alibi` narrow the choice of attention kernel. Heads are 0 where no layer has attention; with
+    MLA `head_dim` is that of the queries and keys before compression. `facts`: what its files say,
+    under `model.*`; the rules FD641 and following judge them beside those of a machine.
     """
 
     name: str

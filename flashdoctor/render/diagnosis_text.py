@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from flashdoctor.model.catalog import FACTS
 from flashdoctor.model.finding import Evidence, Finding, Question, Report
+from flashdoctor.model.snapshot import Conflict, Snapshot
 from flashdoctor.render.clean import LIMIT, clean, clean_command, defuse
 from flashdoctor.render.findings import command_lines, conflict_lines, head_lines, origin_lines
 from flashdoctor.render.layout import GAP, cells, hang, indented, joined, pairs
@@ -15,6 +17,15 @@ from flashdoctor.render.style import Style, Tone
 from flashdoctor.render.values import label, value_text
 
 _BENIGN = "benign"
+_HEALTHY = "benign-healthy-environment"
+"""Its lines look like no fault: they are what made the text a healthy one."""
+
+_LOGGED = re.compile(
+    r"(?:\([^()]{1,60}pid=[^()]{1,60}\) )?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) [\d:., -]{8,30}"
+    r"\[[^\]]{1,60}\] |\S{1,300}\.py:\d{1,6}: "
+)
+"""What a logger writes before what it says: the level, the time, the place."""
+
 _FULL_LIMIT = 4000
 _QUOTED = 60
 _MOST_CAUSES = 5
@@ -66,7 +77,7 @@ def _blocks(report: Report, causes: Sequence[Finding], style: Style) -> Iterator
     if len(causes) > len(shown):
         yield indented(f"and {len(causes) - len(shown)} more (--verbose)", style.columns, 2)
     yield _harmless(report.findings, style)
-    yield conflict_lines(report.snapshot.conflicts, style)
+    yield conflict_lines(_shown_conflicts(report.snapshot.conflicts, style), style)
     yield [line for item in report.ask for line in _question(item, style)]
     yield _machine(report, style)
 
@@ -112,10 +123,10 @@ def _harmless(findings: Sequence[Finding], style: Style) -> list[str]:
     """Return the lines that look like a fault and are none; other infos only where asked for."""
     lines: list[str] = []
     infos = [item for item in findings if item.severity == "info"]
-    benign = [item for item in infos if item.layer == _BENIGN]
+    benign = [item for item in infos if item.layer == _BENIGN and item.cause != _HEALTHY]
     for finding in benign if style.verbose else benign[:_MOST_HARMLESS]:
         quote = next((item for item in finding.evidence if item.fact is None), None)
-        said = clean(str(quote.value), _QUOTED) if quote else clean(finding.title)
+        said = clean(_message(str(quote.value)), _QUOTED) if quote else clean(finding.title)
         place = f"line {quote.line} " if quote else ""
         text = f'{place}"{said}" is harmless here.'
         lines += hang(f"{style.mark('info')} ", text, style.columns)
@@ -123,6 +134,18 @@ def _harmless(findings: Sequence[Finding], style: Style) -> list[str]:
         others = [item for item in infos if item.layer != _BENIGN]
         lines += [line for item in others for line in head_lines(item, style)]
     return lines
+
+
+def _message(text: str) -> str:
+    return _LOGGED.sub("", text, count=1)
+
+
+def _shown_conflicts(conflicts: Sequence[Conflict], style: Style) -> tuple[Conflict, ...]:
+    """Return one conflict a fact, and none about lists: other facts tell the same in few words."""
+    if style.verbose:
+        return tuple(conflicts)
+    plain = [pair for pair in conflicts if FACTS[pair.kept.path].kind != "records"]
+    return tuple({pair.kept.path: pair for pair in reversed(plain)}.values())[::-1]
 
 
 def _question(question: Question, style: Style) -> list[str]:
@@ -137,5 +160,22 @@ def _machine(report: Report, style: Style) -> list[str]:
     """Return what the text told about the machine: in a line, part by part where asked for."""
     if style.verbose:
         return stack_lines(report, style)
-    known = stack_text(report.snapshot)
-    return hang("  In the text: ", known, style.columns) if known else []
+    facts = report.snapshot
+    lines: list[str] = []
+    for heading, said in (("In the text", stack_text(facts)), ("The engine", _engine(facts))):
+        lines += hang(f"  {heading}: ", said, style.columns) if said else []
+    return lines
+
+
+def _engine(facts: Snapshot) -> str:
+    """Return what a start-up log told: model, attention backend, KV cache."""
+    version = facts.value("engine.fa_version")
+    backend = facts.value("engine.attention_backend", "")
+    tokens, gib = facts.value("engine.kv_tokens"), facts.value("engine.kv_gib")
+    parts = (
+        str(facts.value("model.name", "")) if facts["engine.name"].is_known else "",
+        f"{backend}{f' (FA{version})' if version else ''}" if backend else "",
+        f"{tokens:,} KV tokens" if isinstance(tokens, int) else "",
+        f"{gib:g} GiB for the KV cache" if isinstance(gib, int | float) else "",
+    )
+    return ", ".join(clean(part) for part in parts if part)

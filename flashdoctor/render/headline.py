@@ -72,6 +72,8 @@ def _said(report: Report, where: str) -> str:
 
 
 def _broken(root: Finding) -> str:
+    if root.name.startswith("policy-"):
+        return "the policy is not met by"
     name = next((word for head, word in _NAMED.items() if root.name.startswith(head)), None)
     if root.layer == "framework" and name:
         return f"{name} cannot run as installed in"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from flashdoctor.model.finding import Finding, Report
 from flashdoctor.model.snapshot import Snapshot
@@ -28,6 +29,15 @@ class Row:
     prefixes: tuple[str, ...]
     describe: Callable[[Snapshot], Iterable[str]]
     layers: tuple[str, ...] = ()
+
+
+class Part(NamedTuple):
+    """One part of the stack as it is shown; `source`: what told that it is there."""
+
+    label: str
+    tone: Tone
+    text: str
+    source: str = ""
 
 
 def _gpu(facts: Snapshot) -> Iterable[str]:
@@ -128,29 +138,34 @@ _NOT_THERE: Mapping[str, str] = {
 }
 
 
-def stack_lines(report: Report, style: Style) -> list[str]:
-    """Return the table. A part of which nobody said anything has no line.
+def stack_parts(report: Report) -> list[Part]:
+    """Return the parts of the stack. A part of which nobody said anything is left out.
 
-    `v`: there, and no finding is about it; `x` and `!`: an error or a warning is; `-`: not there,
-    or not known.
+    `good`: there, and no finding is about it; `error` and `warning`: one is; `none`: not there, or
+    not known.
     """
     touched = _touched(report.findings)
-    lines: list[str] = []
+    parts: list[Part] = []
     for row in ROWS:
         described = ", ".join(part for part in row.describe(report.snapshot) if part)
         text = _text(row, described, report.snapshot)
         if text:
             tone = touched.get(row.label) or _tone(row, described, report.snapshot)
-            lines += _line(row, text, tone, report.snapshot, style)
-    return lines
+            source = report.snapshot[row.head].source if row.head in report.snapshot else ""
+            parts.append(Part(row.label, tone, text, source))
+    return parts
 
 
-def _line(row: Row, text: str, tone: Tone, snapshot: Snapshot, style: Style) -> list[str]:
-    source = snapshot[row.head].source if row.head in snapshot and style.verbose else ""
-    shown = f"{text}  ({clean(source)})" if source else text
-    start = f"{style.mark(tone)} {pad(row.label, _LABEL_WIDTH)}"
-    first, *rest = hang(start, shown, style.columns)
-    return [style.paint(tone, first[:1]) + first[1:], *rest]
+def stack_lines(report: Report, style: Style) -> list[str]:
+    """Return the table of `stack_parts`, with the tone of each as a mark."""
+    return [line for part in stack_parts(report) for line in _line(part, style)]
+
+
+def _line(part: Part, style: Style) -> list[str]:
+    source = f"  ({clean(part.source)})" if part.source and style.verbose else ""
+    start = f"{style.mark(part.tone)} {pad(part.label, _LABEL_WIDTH)}"
+    first, *rest = hang(start, f"{part.text}{source}", style.columns)
+    return [style.paint(part.tone, first[:1]) + first[1:], *rest]
 
 
 def stack_text(snapshot: Snapshot) -> str:

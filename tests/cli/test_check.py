@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flashdoctor.cli.main import main
+from flashdoctor.render.formats import FORMATS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Call = Callable[..., tuple[int, str, str]]
@@ -43,7 +44,7 @@ def test_nothing_known_is_never_a_pass(run_cli: Run) -> None:
     assert "flashdoctor check --assume 'os=Ubuntu 22.04' --assume gpu=NAME" in done.stdout
 
 
-@pytest.mark.parametrize("output_format", ["terminal", "json"])
+@pytest.mark.parametrize("output_format", FORMATS)
 @pytest.mark.parametrize(("fail_on", "code"), [("error", 1), ("warning", 1), ("never", 0)])
 def test_the_exit_code_is_the_same_in_every_format(
     call_main: Call, broken: list[str], output_format: str, fail_on: str, code: int
@@ -200,7 +201,7 @@ def test_a_mutated_snapshot_never_breaks_the_contract(
 ) -> None:
     file = tmp_path / "mutated.json"
     file.write_text(json.dumps(mutate(sound_snapshot, data)), encoding="utf-8")
-    for output_format in ("terminal", "json"):
+    for output_format in FORMATS:
         code = main(["check", "--snapshot", str(file), "--format", output_format])
         out, err = capfd.readouterr()
         assert code in {0, 1, 3}

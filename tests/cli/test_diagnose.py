@@ -185,7 +185,10 @@ def test_a_single_file_that_cannot_be_read_is_an_error(call_main: Call, tmp_path
         ((), "Missing argument"),
         (("a", "b", "--format", "json"), "--format jsonl prints one report a line"),
         (("-", "-"), "standard input can be read only once"),
-        (("a", "--format", "jsnl"), "--format takes terminal, json or jsonl"),
+        (
+            ("a", "--format", "jsnl"),
+            "--format takes terminal, json, sarif, junit, github, markdown or jsonl",
+        ),
         (("a", "-v", "-q"), "exclude each other"),
         (("a", "--redact", "--format", "json"), "--redact prints the text itself"),
         (("a", "--redact", "-q"), "--redact prints the text itself"),

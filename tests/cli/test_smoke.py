@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from flashdoctor.cli.main import main
 from flashdoctor.cli.progress import Progress
+from flashdoctor.render.formats import FORMATS
 from flashdoctor.target import payload
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -103,7 +104,7 @@ def test_json_is_alone_on_stdout_and_has_the_shape(call_main: Call, h200: Any) -
     assert (body["proven"], body["torch_start_seconds"]) == (["cudnn", "torch-flash"], 1.5)
 
 
-@pytest.mark.parametrize("output_format", ["terminal", "json"])
+@pytest.mark.parametrize("output_format", FORMATS)
 @pytest.mark.parametrize(
     ("changed", "more", "code"),
     [
@@ -231,7 +232,7 @@ def test_any_text_is_classified(
         ),
         (["--case", ","], 2, "--case names no case"),
         (["--require", "flash"], 2, "--require takes"),
-        (["--format", "yaml"], 2, "--format takes terminal or json"),
+        (["--format", "yaml"], 2, "--format takes terminal, json, sarif,"),
         (["--quiet", "--verbose"], 2, "exclude each other"),
         (["--classify", "x", "--case", "sdpa"], 2, "so --case means nothing"),
         (["--classify", "x", "--list"], 2, "so --list means nothing"),

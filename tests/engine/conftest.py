@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 import pytest
 
+from flashdoctor.data.tables import load_tables
+from flashdoctor.engine.derive import derive
+from flashdoctor.engine.view import View
+from flashdoctor.model import snapshot as snapshots
+from flashdoctor.model.facts import known_or_absent
 from flashdoctor.model.rule import Example, Fix, Rule, Source
 
 
@@ -30,3 +36,15 @@ def make_rule() -> Any:
         return Rule(**(row | changes))
 
     return build
+
+
+@pytest.fixture
+def look() -> Callable[..., View]:
+    """Make what a check sees of stated facts; None as a value means absent."""
+
+    def make(facts: dict[str, Any], *require: str) -> View:
+        tables = load_tables()
+        stated = snapshots.of(known_or_absent(path, facts[path], "test") for path in facts)
+        return View(derive(stated, tables), tables, frozenset(require))
+
+    return make

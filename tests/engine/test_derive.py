@@ -74,3 +74,23 @@ def test_a_vllm_without_a_wheel_for_the_machine_has_no_known_targets() -> None:
 def test_nothing_more_follows_the_second_time(facts: dict[str, Any]) -> None:
     once = follow(facts)
     assert derive(once, load_tables()).facts == once.facts
+
+
+def test_each_gpu_of_a_list_gets_the_capability_that_its_name_tells() -> None:
+    devices = [
+        {"index": 0, "name": "NVIDIA GeForce RTX 3090"},
+        {"index": 1, "name": "Tesla T4"},
+        {"index": 2, "name": "NVIDIA A30", "compute_capability": "9.9"},
+    ]
+    snapshot = follow({"gpu.devices": devices, "gpu.name": "NVIDIA GeForce RTX 3090"})
+    found = [device.get("compute_capability") for device in snapshot.value("gpu.devices")]
+    assert found == ["8.6", "7.5", "9.9"]
+    assert snapshot.value("gpu.compute_capabilities") == ["8.6", "7.5", "9.9"]
+    assert derive(snapshot, load_tables()) == snapshot
+
+
+def test_a_list_with_a_gpu_that_no_table_knows_says_nothing_of_all() -> None:
+    devices = [{"index": 0, "name": "Tesla T4"}, {"index": 1, "name": "Riva 128"}]
+    snapshot = follow({"gpu.devices": devices, "gpu.name": "Tesla T4"})
+    assert snapshot.value("gpu.compute_capabilities") == ["7.5"]
+    assert "compute_capability" not in snapshot.value("gpu.devices")[1]

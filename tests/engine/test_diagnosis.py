@@ -253,3 +253,18 @@ def test_a_rule_that_crashes_is_a_warning_at_the_end(make_rule: Any) -> None:
 def test_the_same_reading_gives_the_same_report() -> None:
     matches = [met(UNAVAILABLE, 3), met(row("cuda-out-of-memory"), 9)]
     assert judge(*matches, facts=OLD_DRIVER) == judge(*matches, facts=OLD_DRIVER)
+
+
+CPU = {"torch.version": "2.7.1+cpu", "os.system": "Windows"}
+
+
+def severity_of_a_cpu_build(**options: Any) -> str:
+    found = [item for item in judge(**options).findings if item.cause == "torch-cpu-only-wheel"]
+    return found[0].severity
+
+
+def test_a_torch_without_cuda_is_an_error_where_a_gpu_is_there_or_asked_for() -> None:
+    assert severity_of_a_cpu_build(facts=CPU) == "warning"
+    assert severity_of_a_cpu_build(facts={**CPU, "gpu.name": "Tesla T4"}) == "error"
+    assert severity_of_a_cpu_build(facts={**CPU, "driver.version": "580.65.06"}) == "error"
+    assert severity_of_a_cpu_build(facts=CPU, required=frozenset({"sdpa"})) == "error"

@@ -102,3 +102,10 @@ def test_any_lines_are_taken(lines: list[str]) -> None:
     for number, line in enumerate(lines):
         traceback.feed(line, number)
     assert len(traceback.packages) <= 12
+
+
+def test_a_frame_of_a_long_line_is_read_from_its_end() -> None:
+    long = "x" * 3000 + ' File "/venv/site-packages/vllm/worker.py", line 3, in f'
+    assert read(long).packages == ["vllm"]
+    assert read("File " * 800).packages == []
+    assert read("x" * 3000 + " /site-packages/xformers/ops.py:12 in f").packages == ["xformers"]

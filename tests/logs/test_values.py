@@ -60,6 +60,37 @@ def test_numbers_of_other_units() -> None:
         values.cuda_of_number("535")
 
 
+def test_a_size_is_read_with_its_unit() -> None:
+    assert values.gib_of_size("27.93 GiB") == 27.93
+    assert values.gib_of_size("565.00 MiB") == 0.552
+    assert values.gib_of_size("1 TB") == 1024
+    assert values.gib_of_size("1073741824 bytes") == 1.0
+    with pytest.raises(ValueError, match="with its unit"):
+        values.gib_of_size("565")
+
+
+NEWER = (
+    "GPU 0 has a total capacity of 79.15 GiB of which 13.94 MiB is free. Process 7 has 60.1 GiB "
+    "memory in use. Process 8 has 9 GiB memory in use. Including non-PyTorch memory, this process "
+    "has 10.00 GiB memory in use. Of the allocated memory 8 GiB is allocated by PyTorch"
+)
+OLDER = (
+    "(GPU 0; 23.69 GiB total capacity; 22.50 GiB already allocated; 17.56 MiB free; "
+    "22.86 GiB reserved in total by PyTorch)"
+)
+
+
+@pytest.mark.parametrize(("text", "own", "others"), [(NEWER, 10, 69.136), (OLDER, 22.86, 0.813)])
+def test_the_account_of_torch_tells_what_others_hold(text: str, own: float, others: float) -> None:
+    account = values.memory_account(text)
+    assert (account["own"], account["others"]) == (own, others)
+
+
+def test_an_account_that_is_not_whole_is_refused() -> None:
+    with pytest.raises(ValueError, match="all of the memory"):
+        values.memory_account("Tried to allocate 2.00 GiB. GPU 0 has 10 MiB free")
+
+
 @given(st.sampled_from([p for p, s in FACTS.items() if s.kind != "records"]), st.text(max_size=80))
 def test_any_text_is_read_or_refused(path: str, text: str) -> None:
     try:

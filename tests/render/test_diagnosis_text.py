@@ -109,6 +109,20 @@ CONFLICT = Conflict(
     dropped=known("driver.version", "550.54.15", "stated in the text"),
 )
 
+LISTS = Conflict(
+    kept=known("gpu.devices", [{"index": 0, "name": "Tesla T4"}], "nvidia-smi"),
+    dropped=known("gpu.devices", [{"index": 0, "name": "NVIDIA L4"}], "nvidia-smi -L"),
+)
+ENGINE = of(
+    [
+        known("engine.name", "vllm", "vLLM's log"),
+        known("engine.attention_backend", "FLASH_ATTN", "vLLM's log"),
+        known("engine.fa_version", 3, "vLLM's log"),
+        known("engine.kv_tokens", 1_829_056, "vLLM's log"),
+        known("model.name", "meta-llama/Llama-3.1-8B", "vLLM's log"),
+    ]
+)
+
 
 def report(**given: object) -> Report:
     defaults: dict[str, object] = {"verdict": "fail", "exit_code": 1, "snapshot": FACTS}
@@ -127,6 +141,23 @@ SAMPLES: Mapping[str, Report] = {
     "many": report(findings=(cause(), *(other(number) for number in range(9)), *[HARMLESS] * 9)),
     "warn": report(verdict="warn", exit_code=0, findings=(other(4, "warning"),)),
     "pass": report(verdict="pass", exit_code=0, findings=(HARMLESS,)),
+    "engine": report(
+        verdict="pass",
+        exit_code=0,
+        findings=(
+            cause(
+                layer="benign",
+                severity="info",
+                evidence=(
+                    line(
+                        8, "WARNING 11-30 11:57:46 [vllm.py:1096] Enforce eager set, no CUDA graphs"
+                    ),
+                ),
+            ),
+            cause(layer="benign", cause="benign-healthy-environment", severity="info"),
+        ),
+        snapshot=Snapshot({**FACTS.facts, **ENGINE.facts}, (CONFLICT, CONFLICT, LISTS)),
+    ),
     "nothing": report(verdict="undetermined", exit_code=3, snapshot=Snapshot(), ask=ASK),
     "undetermined": report(
         verdict="undetermined", exit_code=3, findings=(other(4, "warning"),), ask=ASK
@@ -207,6 +238,14 @@ def test_infos_beside_the_harmless_lines_wait_to_be_asked_for() -> None:
     assert "FD690" not in diagnosis_text(SAMPLES["fail"], Style())
     assert "FD690" in diagnosis_text(SAMPLES["fail"], Style(verbose=True))
     assert "line 87" in diagnosis_text(SAMPLES["fail"], Style())
+
+
+def test_of_an_engine_its_backend_and_cache_are_told_and_of_lines_what_they_say() -> None:
+    text = diagnosis_text(SAMPLES["engine"], Style(width=100))
+    assert "The engine: meta-llama/Llama-3.1-8B, FLASH_ATTN (FA3), 1,829,056 KV tokens\n" in text
+    assert text.count("is harmless here") == 1
+    assert 'line 8 "Enforce eager set, no CUDA graphs" is harmless here.' in text
+    assert text.count("sources differ") == 1
 
 
 def test_colour_changes_nothing_but_colour() -> None:

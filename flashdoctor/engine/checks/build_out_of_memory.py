@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._wheels import must_compile
+from flashdoctor.engine.flash_wheels import must_compile
 from flashdoctor.engine.view import Judgement, View, failed, passed
 
 _MEMORY, _LIMIT, _CORES = "os.memory_mib", "os.cgroup_memory_mib", "os.cpu_count"

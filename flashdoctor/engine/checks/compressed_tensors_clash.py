@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._pins import fits
 from flashdoctor.engine.checks._vllm import installed_version, is_row_of, release_row
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.specifiers import fits
 
 _OWN, _OTHER = "compressed_tensors.version", "llmcompressor.version"
 

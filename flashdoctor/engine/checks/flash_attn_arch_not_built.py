@@ -11,7 +11,7 @@ from flashdoctor.engine.checks._flash_attn import (
     release_row,
 )
 from flashdoctor.engine.checks._gpus import Gpu, named, runs_on, visible_gpus
-from flashdoctor.engine.checks._wheels import wheel_advice
+from flashdoctor.engine.flash_wheels import wheel_advice
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model.versions import Capability
 

@@ -10,7 +10,7 @@ from flashdoctor.engine.checks._flash_attn import (
     loads,
     release_row,
 )
-from flashdoctor.engine.checks._wheels import wheel_advice
+from flashdoctor.engine.flash_wheels import wheel_advice
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
 

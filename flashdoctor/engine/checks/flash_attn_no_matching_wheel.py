@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashdoctor.engine.checks._flash_attn import is_windows
-from flashdoctor.engine.checks._wheels import must_compile
+from flashdoctor.engine.flash_wheels import must_compile
 from flashdoctor.engine.view import Judgement, View, failed, passed
 
 

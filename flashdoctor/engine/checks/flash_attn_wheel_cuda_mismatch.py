@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashdoctor.engine.checks._flash_attn import installed_version, loads
-from flashdoctor.engine.checks._wheels import wheel_advice
+from flashdoctor.engine.flash_wheels import wheel_advice
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._pins import fits
 from flashdoctor.engine.checks._vllm import (
     installed_version,
     is_from_matrix,
@@ -10,6 +9,7 @@ from flashdoctor.engine.checks._vllm import (
     release_row,
 )
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.specifiers import fits
 
 _OWN, _PIN = "flashinfer.version", "vllm.flashinfer_pin"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._pins import fits
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.specifiers import fits
 
 _OWN, _PIN, _USER = "kernels.version", "transformers.kernels_pin", "transformers.version"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flashdoctor.data import lookup
 from flashdoctor.engine.checks._flash_attn import at_least
 from flashdoctor.engine.checks._gpus import visible_gpus
-from flashdoctor.engine.checks._wheels import must_compile
+from flashdoctor.engine.flash_wheels import must_compile
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._wheels import must_compile
+from flashdoctor.engine.flash_wheels import must_compile
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
 

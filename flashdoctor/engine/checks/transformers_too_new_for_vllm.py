@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from flashdoctor.engine.checks._flash_attn import at_least
-from flashdoctor.engine.checks._pins import below, fits
 from flashdoctor.engine.checks._vllm import installed_version
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.specifiers import below, fits
 
 _PIN, _OWN = "vllm.transformers_pin", "transformers.version"
-_CEILINGS = (("0.10.0", "4.54"), ("0.19.1", "5"))
+CEILINGS = (("0.10.0", "4.54"), ("0.19.1", "5"))
 """vLLM before the first breaks with transformers from the second on: 0.9 with 4.54
 (vllm-project/vllm#20921), 5.0 is supported from 0.19.1 on (vllm-project/vllm#30566)."""
 
@@ -20,7 +20,7 @@ def judge(view: View) -> Judgement:
     own = view.need(_OWN)
     if own is None:
         raise MissingFactError(_OWN)
-    for fixed_in, first_bad in _CEILINGS:
+    for fixed_in, first_bad in CEILINGS:
         if not at_least(vllm, fixed_in) and at_least(own, first_bad):
             return _fail(vllm, own, f"<{first_bad}", "vllm.version")
     pin = view.need(_PIN)

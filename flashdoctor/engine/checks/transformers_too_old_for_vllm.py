@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._pins import below, lower_bound
 from flashdoctor.engine.checks._vllm import (
     installed_version,
     is_from_matrix,
@@ -11,6 +10,7 @@ from flashdoctor.engine.checks._vllm import (
     row_before,
 )
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.specifiers import below, lower_bound
 
 _PIN, _OWN = "vllm.transformers_pin", "transformers.version"
 

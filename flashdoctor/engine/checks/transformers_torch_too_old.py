@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._pins import below, lower_bound
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.specifiers import below, lower_bound
 
 _PIN, _TORCH, _OWN = "transformers.torch_pin", "torch.version", "transformers.version"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._pins import fits
 from flashdoctor.engine.checks._vllm import (
     installed_version,
     is_from_matrix,
@@ -12,6 +11,7 @@ from flashdoctor.engine.checks._vllm import (
     row_before,
 )
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
+from flashdoctor.model.specifiers import fits
 
 _LIMITS, _PYTHON = "vllm.python_requires", "python.version"
 _NARROWER = ("0.10.0", "0.10.1.1", "<3.13,>=3.9")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from flashdoctor.engine.checks._imports import imports_well
-from flashdoctor.engine.checks._pins import fits
 from flashdoctor.engine.checks._symbols import summary
 from flashdoctor.engine.checks._vllm import EXTENSION, installed_version
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.specifiers import fits
 
 _PIN, _TORCH, _MISSING = "vllm.torch_pin", "torch.version", "vllm.missing_symbols"
 

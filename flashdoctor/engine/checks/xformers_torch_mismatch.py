@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flashdoctor.engine.checks._pins import fits, lower_bound
 from flashdoctor.engine.checks._symbols import summary
 from flashdoctor.engine.view import Judgement, MissingFactError, View, failed, passed
 from flashdoctor.model import versions
+from flashdoctor.model.specifiers import fits, lower_bound
 
 _OWN, _TORCH, _MISSING = "xformers.version", "torch.version", "xformers.missing_symbols"
 

@@ -113,6 +113,7 @@ class _Feed:
     def _clear(self) -> None:
         self.open = False
         self._depth = 0
+        self._is_bare = True  # nothing stood inside the brackets so far
         self._lines = 0
         self._name = ""
         self._flags: dict[str, str] = {}
@@ -145,8 +146,9 @@ class _Feed:
         yield from self._take(call["rest"], line)
 
     def _take(self, text: str, line: Line) -> Iterator[Found]:
-        if self._lines == 0 or (self._lines == 1 and not self._flags):
+        if self._is_bare:
             yield from self._first(text, line)
+        self._is_bare = self._is_bare and not text.strip()
         self._lines += 1
         for match in _KEYWORD.finditer(text):
             key, value = match["key"], match["text"] or match["bare"]

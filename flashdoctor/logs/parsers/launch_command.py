@@ -48,7 +48,8 @@ _LIST = regex(
     r"(?:command|args|entrypoint|CMD|ENTRYPOINT)\"?\s{0,4}:?\s{0,4}(\[\s{0,4}[\"'].{1,3000}\])"
 )
 _ITEM = regex(r"\"([^\"]*)\"|'([^']*)'")
-_YAML = regex(r"^\s*(?:-\s+)?(?:command|args):\s*(?P<rest>[>|][+-]?|--\S.*|\S*vllm serve .*)?\s*$")
+_YAML = regex(r"^\s{0,200}(?:-\s{1,4})?(?:command|args):(?P<rest>(?:\s.*)?)$")
+_YAML_REST = regex(r"[>|][+-]?|--\S.*|\S{0,200}vllm serve .*|")
 _YAML_ITEM = regex(r"^\s*-\s+(?P<item>\S.*)|^\s+(?P<folded>\S.*)")
 _FLAG = regex(r"^\s*-{1,2}[A-Za-z]\S{0,60}")
 _GOES_ON = ("\\", " `", " ^")
@@ -84,7 +85,7 @@ class _Feed:
         """Look for a command that starts in a line."""
         command = _START.match(line.text)
         inside = None if command else _INSIDE.search(line.text)
-        listed, yaml = _LIST.search(line.text), _YAML.match(line.text)
+        listed, scalar = _LIST.search(line.text), _yaml_scalar(line.text)
         if command:
             self._begin(command["command"], line, STATED)
         elif inside and not _PROSE.search(line.text):
@@ -93,9 +94,9 @@ class _Feed:
         elif listed:
             words = [item[1] or item[2] or "" for item in _ITEM.finditer(listed[1])]
             yield from _state(_in_container(words), line, STATED)
-        elif yaml:
+        elif scalar is not None:
             self._yaml = True
-            self._begin(_plain_scalar(yaml["rest"] or ""), line, STATED)
+            self._begin(scalar, line, STATED)
 
     def end(self) -> Iterable[Found]:
         """Give the command that the paste ended with."""
@@ -138,8 +139,13 @@ class _Feed:
             yield from _state(_in_container(words) if yaml else words, line, trust)
 
 
-def _plain_scalar(text: str) -> str:
-    return "" if text[:1] in {">", "|"} else text
+def _yaml_scalar(text: str) -> str | None:
+    """Return what stands behind `command:`, empty where it is on the lines below; None for else."""
+    found = _YAML.match(text)
+    rest = found["rest"].strip() if found else ""
+    if found is None or not _YAML_REST.fullmatch(rest):
+        return None
+    return "" if rest[:1] in {">", "|"} else rest
 
 
 def _unquoted(text: str) -> str:

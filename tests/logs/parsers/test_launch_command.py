@@ -127,3 +127,11 @@ def test_no_secret_is_kept(stated: Stated) -> None:
     found = stated(PARSER, "vllm serve x/y --api-key not-a-real-one --hf-token=not-a-real-one")
     assert found["launch.command"] == "vllm serve x/y --api-key <secret> --hf-token=<secret>"
     assert "not-a-real-one" not in str(found)
+
+
+def test_a_yaml_list_of_a_command_may_start_on_its_own_line_and_blanks_are_none(
+    stated: Callable[[Parser, str], dict[str, Any]],
+) -> None:
+    text = "    command:   \n      - vllm\n      - serve\n      - a/b-7b\n"
+    assert stated(PARSER, text)["model.name"] == "a/b-7b"
+    assert stated(PARSER, f"args:{' ' * 4000}x") == {}

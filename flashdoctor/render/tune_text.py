@@ -1,0 +1,222 @@
+"""A planned launch for people: whether it fits, the command with its reasons, where memory goes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from flashdoctor.model.finding import Report
+from flashdoctor.model.snapshot import Snapshot
+from flashdoctor.model.trial import Outcome
+from flashdoctor.model.tuning import Choice, TuneReport
+from flashdoctor.render.clean import clean, clean_command, defuse
+from flashdoctor.render.findings import finding_lines
+from flashdoctor.render.layout import GAP, cells, hang, indented, joined, pad, pairs, table
+from flashdoctor.render.style import Style, Tone
+
+_BAR = 32
+_LEAST_REASON = 24
+_MOST_COLUMN = 44
+_LIMIT = 1000
+
+
+def render_tune(report: TuneReport, style: Style) -> str:
+    """Return the report as text that ends with a newline."""
+    lines = _headline(report, style)
+    if not style.quiet:
+        lines += ["", *joined(_blocks(report, style))]
+    return "\n".join(defuse(line) for line in lines) + "\n"
+
+
+def _headline(report: TuneReport, style: Style) -> list[str]:
+    word = "FITS" if report.fits else "DOES NOT FIT"
+    tone: Tone = "error" if not report.fits else "warning" if report.exit_code else "good"
+    many = f"{report.gpus} x " if report.gpus > 1 else ""
+    said = f"{report.model} on {many}{report.gpu}, vLLM {report.version}, goal {report.goal}"
+    start, *rest = hang(f"{word}  ", clean(said), style.columns)
+    return [style.paint(tone, word) + start[len(word) :], *rest]
+
+
+def _blocks(report: TuneReport, style: Style) -> Iterator[list[str]]:
+    yield _findings(report, style)
+    yield _refusal(report, style)
+    if report.fits:
+        yield _command(report, style)
+    yield from _measured(report, style)
+    yield [*_memory(report), *_cache(report, style)]
+    yield _proposals(report, style)
+    if style.verbose:
+        yield _kept(report, style)
+        yield _sources(report, style)
+    yield _notes(report, style)
+    if report.fits:
+        yield indented("To copy the command: --emit shell (docker, ...).", style.columns, 0)
+
+
+def _findings(report: TuneReport, style: Style) -> list[str]:
+    held = Report(
+        verdict="fail" if report.exit_code else "pass",
+        exit_code=report.exit_code,
+        snapshot=Snapshot(),
+        findings=report.findings,
+    )
+    return finding_lines(held, style)
+
+
+def _refusal(report: TuneReport, style: Style) -> list[str]:
+    """Return what vLLM itself would print, word for word."""
+    if report.refusal is None:
+        return []
+    lines = ["vllm serve would print:", *indented(clean(report.refusal, _LIMIT), style.columns, 4)]
+    if report.refusal_offline:
+        said = clean(report.refusal_offline, _LIMIT)
+        lines += ["LLM(...), whose batches are larger:", *indented(said, style.columns, 4)]
+    return lines
+
+
+def _command(report: TuneReport, style: Style) -> list[str]:
+    """Return the command, a flag a line, its reason beside it; below it where there is no room."""
+    first = clean_command(" ".join([*map(_assignment, report.environment), report.start]))
+    words = [clean_command(_flag(choice)) for choice in report.flags]
+    lines = [f"{first} \\" if words else first]
+    ends = [" \\"] * (len(words) - 1) + [""]
+    written = [f"  {word}{end}" for word, end in zip(words, ends, strict=True)]
+    column = max((cells(text) for text in written), default=0) + GAP
+    beside = column <= _MOST_COLUMN and style.columns - column >= _LEAST_REASON
+    for text, choice in zip(written, report.flags, strict=True):
+        why = clean(choice.why, _LIMIT)
+        if beside:
+            lines += hang(pad(text, column), why, style.columns)
+        else:
+            lines += [text, *indented(why, style.columns, 6)]
+    for variable in report.environment:
+        lines += hang(f"{clean(variable.name)}: ", clean(variable.why, _LIMIT), style.columns)
+    return lines
+
+
+def _assignment(choice: Choice) -> str:
+    return f"{choice.name}={shlex.quote(choice.value or '')}"
+
+
+def _flag(choice: Choice) -> str:
+    return choice.name if choice.value is None else f"{choice.name} {shlex.quote(choice.value)}"
+
+
+def _measured(report: TuneReport, style: Style) -> Iterator[list[str]]:
+    """Yield what trials on this machine gave: a table, the gain, predicted against real."""
+    measured = report.measured
+    if measured is None:
+        return
+    base = next((item.output_tps for item in measured.outcomes if item.ran), None)
+    work = measured.workload
+    head = (
+        f"Measured here: {work['requests']} requests of {work['prompt_tokens']} tokens in, "
+        f"{work['output_tokens']} out"
+    )
+    rows = [("trial", "tokens/s", "gain", "first token", "next", "start")]
+    rows += [_trial(item, base) for item in measured.outcomes]
+    lines = [*indented(head, style.columns, 0), *table(rows, indent=2)]
+    if measured.best and measured.gain:
+        said = f"Fastest: {measured.best}, {measured.gain:.2f} x the engine's defaults."
+        lines += indented(clean(said), style.columns, 0)
+    if measured.left_out:
+        said = f"Not tried, for want of time: {', '.join(measured.left_out)}."
+        lines += indented(clean(said), style.columns, 0)
+    yield [*lines, *indented(f"Logs: {clean(measured.logs)}", style.columns, 0)]
+    if measured.compared:
+        parts = [
+            (item.name, f"{item.predicted:,.1f}", f"{item.real:,.1f}", f"{100 * item.error:+.1f} %")
+            for item in measured.compared
+        ]
+        yield table([("", "predicted", "real", "off"), *parts], indent=2)
+
+
+def _trial(item: Outcome, base: float | None) -> tuple[str, str, str, str, str, str]:
+    if not item.ran or item.output_tps is None:
+        return clean(item.trial.name, 40), item.status, "", "", "", clean(item.cause, 40)
+    gain = f"{item.output_tps / base:.2f} x" if base else ""
+    return (
+        clean(item.trial.name, 40),
+        f"{item.output_tps:,.0f}",
+        gain,
+        _ms(item.ttft_ms),
+        _ms(item.tpot_ms),
+        "" if item.start_s is None else f"{item.start_s:.0f} s",
+    )
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f} ms"
+
+
+def _memory(report: TuneReport) -> list[str]:
+    """Return where the memory of one GPU goes, with a bar for each part."""
+    memory = report.memory
+    kv = max(memory.kv_gib, 0)
+    parts = {
+        "weights": memory.weights_gib,
+        "activations": memory.activation_gib,
+        "CUDA and libraries": memory.non_torch_gib,
+        "CUDA graphs": memory.graphs_gib,
+        "KV cache": kv,
+    }
+    free = memory.total_gib - sum(parts.values())
+    name = "left" if free >= 0 else "too much"
+    rows = [(name, f"{size:.1f} GiB", _bar(size, memory.total_gib)) for name, size in parts.items()]
+    rows.append((name, f"{abs(free):.1f} GiB", _bar(abs(free), memory.total_gib)))
+    width = max(len(size) for _, size, _ in rows)
+    head = f"one GPU, {memory.total_gib:.1f} GiB, of which vLLM may use {memory.budget_gib:.1f}:"
+    return [head, *table([(a, b.rjust(width), c) for a, b, c in rows], indent=2)]
+
+
+def _bar(size: float, total: float) -> str:
+    return "#" * min(round(_BAR * size / max(total, 1e-9)), _BAR)
+
+
+def _cache(report: TuneReport, style: Style) -> list[str]:
+    memory, attention = report.memory, report.attention
+    said = f"KV cache {memory.kv_tokens:,} tokens"
+    if report.fits:
+        said += f" = {memory.concurrency:.1f} requests of {memory.max_model_len:,}"
+    flash = f", FA{attention.fa_version}" if attention.fa_version else ""
+    name = f"{clean(attention.backend)}{flash}" if attention.backend else "none named"
+    if attention.refused:
+        return indented(f"{said}.", style.columns, 0)
+    reason = clean(attention.why, _LIMIT)
+    return indented(f"{said}. Attention: {name} ({reason}).", style.columns, 0)
+
+
+def _proposals(report: TuneReport, style: Style) -> list[str]:
+    lines: list[str] = []
+    for proposal in report.proposals:
+        option = f": {proposal.option}" if proposal.option else ""
+        text = clean(f"{proposal.text}{option}", _LIMIT)
+        lines += hang("- ", text, style.columns)
+    if not lines:
+        return []
+    head = "Not chosen, as it is yours to decide:" if report.fits else "What would make it fit:"
+    return [head, *lines]
+
+
+def _kept(report: TuneReport, style: Style) -> list[str]:
+    rows = [
+        (clean(f"{choice.name} {choice.value or ''}".strip()), clean(choice.why, _LIMIT))
+        for choice in report.kept
+    ]
+    return ["Left to the engine:", *pairs(rows, style.columns, 2)]
+
+
+def _sources(report: TuneReport, style: Style) -> list[str]:
+    rows = [
+        (clean(choice.name), clean(choice.source, _LIMIT))
+        for choice in (*report.flags, *report.environment)
+    ]
+    rows.append(("attention", clean(report.attention.source, _LIMIT)))
+    return ["Sources:", *pairs(rows, style.columns, 2)]
+
+
+def _notes(report: TuneReport, style: Style) -> list[str]:
+    lines: list[str] = []
+    for note in report.notes:
+        lines += hang(f"{style.mark('info')} ", clean(note, _LIMIT), style.columns)
+    return lines
