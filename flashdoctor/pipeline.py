@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -18,33 +18,26 @@ from flashdoctor.model import snapshot as snapshots
 from flashdoctor.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from flashdoctor.data.tables import Tables
     from flashdoctor.engine.verdict import FailOn
-    from flashdoctor.measure import Place
-    from flashdoctor.model.facts import Fact
+    from flashdoctor.model.comparison import Comparison
     from flashdoctor.model.finding import Report
-    from flashdoctor.model.lint import Launched, LintFinding, LintReport
-    from flashdoctor.model.llm import Model
     from flashdoctor.model.log import Line, Reading, Signature
-    from flashdoctor.model.plan import Emit, Installer, Resolution
     from flashdoctor.model.rule import Component, Rule
     from flashdoctor.model.smoke import Case, SmokeReport
-    from flashdoctor.model.trial import Measured
-    from flashdoctor.model.tuning import TuneReport
+    from flashdoctor.policy.policy import Ruling
     from flashdoctor.smoke.plan import SmokePlan
     from flashdoctor.smoke.run import Progress
-    from flashdoctor.tune.emit import Launch
-    from flashdoctor.tune.forms import Command
-    from flashdoctor.tune.plan import Request
-    from flashdoctor.tune.words import Word
-    from flashdoctor.vllm_sources import Installed
 
 Smoke: TypeAlias = Literal["auto", "on", "off"]
 
-EXAMPLES = Path(__file__).resolve().parent / "examples"
 EXAMPLE_PREFIX = "example:"
-MODEL_RULES = ("FD64", "FD65")
-"""The rules that judge a model beside the machine that is to run it."""
+POLICY = "policy.file"
+"""The fact that rules about a policy are about."""
+
+NO_POLICY = "none"
 
 MAX_SNAPSHOT_BYTES = 16 * 1024 * 1024
 
@@ -182,36 +175,67 @@ def read_text(source: str) -> str:
 
 
 def _read_example(name: str) -> str:
-    for file in _example_files():
-        if file.stem == name:
-            return file.read_text(encoding="utf-8")
-    names = ", ".join(file.stem for file in _example_files())
-    raise UsageError(f"no example is called {name!r}", hint=f"examples: {names}")
+    texts = _example_texts()
+    if name in texts:
+        return texts[name]
+    raise UsageError(f"no example is called {name!r}", hint=f"examples: {', '.join(texts)}")
 
 
-def _example_files() -> list[Path]:
-    return sorted(EXAMPLES.glob("*.json"))
+def _example_texts() -> dict[str, str]:
+    """Return the text of each recorded machine by its name, from a folder or a zip file."""
+    from importlib.resources import files
+
+    found = sorted((files("flashdoctor") / "examples").iterdir(), key=lambda file: file.name)
+    return {
+        file.name.removesuffix(".json"): file.read_text(encoding="utf-8")
+        for file in found
+        if file.name.endswith(".json")
+    }
 
 
 def example_names() -> list[tuple[str, str]]:
     """Return the name and the one-line description of each recorded machine."""
-    return [
-        (file.stem, str(json.loads(file.read_text(encoding="utf-8"))["description"]))
-        for file in _example_files()
-    ]
+    return [(name, str(json.loads(text)["description"])) for name, text in _example_texts().items()]
 
 
-def judge_snapshot(
+def read_policy(name: str | None, profile: str | None, today: Callable[[], date]) -> Ruling | None:
+    """Return the named policy, or the one that holds in the working directory, as of `today`.
+
+    None where there is none; `NO_POLICY` as a name looks for none. Every mistake in it is in one
+    `UsageError`.
+    """
+    from flashdoctor import policy_file
+
+    if name == NO_POLICY:
+        found = None
+    elif name is not None:
+        found = policy_file.named_policy(name)
+    else:
+        found = policy_file.find_policy(Path(), Path("~").expanduser())
+    if found is None:
+        if profile is not None:
+            raise UsageError("--profile chooses from a policy, and there is none here")
+        return None
+    from flashdoctor.policy.parser import choose, parse_policy
+    from flashdoctor.policy.policy import rule_on
+
+    section = choose(parse_policy(found.table, rules(), found.file), profile, found.file)
+    return rule_on(section, today=today(), file=found.file, profile=profile)
+
+
+def judge_snapshot(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
     snapshot: Snapshot,
     *,
     required: Iterable[Component] = (),
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     fail_on: FailOn = "error",
+    policy: Ruling | None = None,
 ) -> Report:
     """Judge a snapshot. The same snapshot and options always give the same report.
 
-    `select` and `ignore` hold rule ids, names or id prefixes that the caller has checked.
+    `select` and `ignore` hold rule ids, names or id prefixes that the caller has checked. A
+    `policy` gives its expectations and ignores; `required` and `fail_on` are the caller's.
     """
     from flashdoctor import __version__
     from flashdoctor.engine import ranking, runner, verdict
@@ -220,10 +244,12 @@ def judge_snapshot(
     from flashdoctor.model.finding import Report
 
     loaded = tables()
-    chosen = [rule for rule in rules() if _is_chosen(rule, select, ignore)]
+    chosen = _chosen_rules(select, ignore, judges_policy=policy is not None)
     needed = frozenset(required)
-    view = View(derive(snapshot, loaded), loaded, needed)
+    view = View(_under(policy, derive(snapshot, loaded)), loaded, needed)
     results = runner.run(chosen, view)
+    if policy is not None:
+        results = results._replace(findings=policy.waive(results.findings))
     by_id = {rule.id: rule for rule in chosen}
     findings = ranking.rank(results.findings, by_id)
     missing = verdict.missing_facts(view.snapshot, results, by_id, needed)
@@ -242,37 +268,20 @@ def judge_snapshot(
     )
 
 
-def resolve(
-    snapshot: Snapshot,
+def diff(
+    before: Snapshot,
+    after: Snapshot,
+    names: tuple[str, str],
     *,
-    wants: Iterable[str] = (),
-    keep: Iterable[str] = (),
-    installer: Installer = "pip",
-    emits: Emit | None = None,
-) -> Resolution:
-    """Plan releases that go together on a snapshot's machine.
+    required: Iterable[Component] = (),
+) -> Comparison:
+    """Say what differs between two snapshots, and which difference changes what is found."""
+    from functools import partial
 
-    `wants` and `keep` hold names as a user writes them: `vllm`, `flash-attn==2.8.3`. No wants: what
-    is installed.
-    """
-    from dataclasses import replace
+    from flashdoctor.engine.comparison import compare
 
-    from flashdoctor import __version__
-    from flashdoctor.resolve import planner
-    from flashdoctor.resolve.wants import parse_names, parse_wants
-
-    loaded = tables()
-    found = planner.resolve(
-        snapshot,
-        loaded,
-        rules(),
-        wants=parse_wants(wants),
-        keep=parse_names("--keep", keep),
-        installer=installer,
-        emits=emits,
-    )
-    tool = {"name": "flashdoctor", "version": __version__}
-    return replace(found, matrix_date=loaded.date, tool=tool)
+    judge = partial(judge_snapshot, required=tuple(required))
+    return compare(before, after, names, judge)
 
 
 def diagnose(
@@ -303,7 +312,7 @@ def diagnose(
     chosen = [match for match in reading.matches if _is_chosen(match.signature, select, ignore)]
     knowledge = diagnosis.Knowledge(
         tables=loaded,
-        rules=[rule for rule in rules() if _is_chosen(rule, select, ignore)],
+        rules=_chosen_rules(select, ignore),
         causes=loaded.derived("causes", load_causes),
     )
     report = diagnosis.diagnose(
@@ -315,167 +324,26 @@ def diagnose(
     return replace(report, tool={"name": "flashdoctor", "version": __version__})
 
 
-def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
-    text: str,
-    *,
-    engine_version: str | None = None,
-    facts: Snapshot | None = None,
-    installed: Installed | None = None,
-    model: Model | None = None,
-    yaml: bool | None = None,
-    folder: Path | None = None,
-    fail_on: FailOn = "error",
-) -> LintReport:
-    """Judge each launch of a vLLM server in a text by the release that is to run it.
-
-    That is `engine_version`, or the vLLM of `facts`, or the `installed` one, or what the tag of an
-    image says, or the newest that is known. A --config file is looked up in `folder`. With a
-    `model` and a GPU among the facts, it says as well whether that fits.
-    """
-    from flashdoctor import __version__
-    from flashdoctor.engine.derive import derive
-    from flashdoctor.model.lint import LintReport
-    from flashdoctor.tune import lint as linting
-    from flashdoctor.tune.forms import read_commands
-
-    loaded = tables()
-    known = derive(facts or Snapshot(), loaded)
-    commands = read_commands(text, yaml=yaml)
-    if not commands:
-        raise InputError(
-            "no launch of a vLLM server in this text",
-            hint="`vllm serve MODEL ...`, its module, docker run, Kubernetes and compose are read",
-        )
-    launches: list[Launched] = []
-    findings: list[LintFinding] = []
-    for command in commands:
-        named = linting.named_release(engine_version, known, installed)
-        chosen = linting.choose_release(command, named, loaded)
-        table = linting.table_for(chosen, loaded, installed)
-        whole = _with_config(command, folder)
-        launches.append(linting.launched(command, chosen, table))
-        findings += linting.lint_context(linting.context_of(whole, table, loaded, known), model)
-    ranked = linting.ranked(findings)
-    verdict, exit_code = linting.decide(ranked, fail_on)
-    return LintReport(
-        verdict=verdict,
-        exit_code=exit_code,
-        launches=tuple(launches),
-        findings=ranked,
-        matrix_date=loaded.date,
-        tool={"name": "flashdoctor", "version": __version__},
-    )
-
-
-def _with_config(command: Command, folder: Path | None) -> Command:
-    """Return a launch with the flags of its --config file before its own, if that file is here."""
-    from dataclasses import replace
-
-    from flashdoctor.tune.argv import config_file
-
-    name = config_file(command.words)
-    words: tuple[Word, ...] = ()
-    if name is not None and (folder or Path()).joinpath(name).is_file():
-        from flashdoctor.tune.forms import read_config
-
-        words = read_config(read_text(str((folder or Path()) / name)), name)
-    return replace(command, words=(*words, *command.words))
-
-
-def tune(  # noqa: PLR0913 - what is planned, for what, and what else is to be done
-    model: str,
-    snapshot: Snapshot,
-    *,
-    version: str | None = None,
-    goal: str = "throughput",
-    options: Mapping[str, Any] | None = None,
-    trial: Mapping[str, Any] | None = None,
-) -> tuple[TuneReport, Launch]:
-    """Plan a launch of a model folder on the GPUs of a snapshot; also what `--emit` writes down.
-
-    `options` go to `flashdoctor.tune.ask.read_request`, `trial` to `flashdoctor.measure.measure`,
-    which tries launches on this machine. `InputError` where no GPU is known.
-    """
-    from dataclasses import replace
-
-    from flashdoctor import __version__
-    from flashdoctor.engine.derive import derive
-    from flashdoctor.model_folder import read_model
-    from flashdoctor.tune.ask import known_version, read_request
-    from flashdoctor.tune.report import launch_of, report
-
-    facts = derive(snapshot, tables())
-    told = known_version(facts, version, tables())
-    read = read_model(model)
-    request = read_request(read, facts, told.version, goal, tables(), **(options or {}))
-    measured = _measured(request, trial) if trial else None
-    machine = _with_model(snapshot, read.facts, told.version)
-    judged = judge_snapshot(machine, required=("vllm",), select=MODEL_RULES)
-    served, folder = _place(model)
-    planned = report(
-        request,
-        tables(),
-        name=served,
-        findings=judged.findings,
-        notes=told.notes,
-        tool={"name": "flashdoctor", "version": __version__},
-    )
-    if measured is not None:
-        planned = replace(planned, measured=measured)
-    return planned, launch_of(planned, folder)
-
-
-def trial_place(model: str, python: str | None, logs: str) -> Place:
-    """Return where launches are tried: that Python, that model's folder, the folder for logs."""
-    from flashdoctor.measure import Place
-    from flashdoctor.target.choose import choose_python
-
-    folder = _place(model)[1]
-    if folder is None:
-        raise UsageError(f"--measure needs the folder of a model, and {model} is none")
-    return Place(choose_python(python).path, folder, Path(logs).absolute())
-
-
-def _measured(request: Request, trial: Mapping[str, Any]) -> Measured:
-    from flashdoctor.measure import measure
-    from flashdoctor.tune.plan import Planner
-
-    planner = Planner(request, tables())
-    return measure(planner, planner.decide(), diagnose=_cause_in, **trial)
-
-
-def _cause_in(log: bytes) -> str:
-    """Return the cause that an engine's log shows first."""
-    from flashdoctor.logs.lines import read_lines
-
-    found = diagnose(read_lines([log])).findings
-    return found[0].cause if found and found[0].severity == "error" else ""
-
-
-def _place(model: str) -> tuple[str, str | None]:
-    """Return a model as a command names it, and its absolute folder where it is one.
-
-    A config.json stands for its folder.
-    """
-    path = Path(model).expanduser()
-    if path.is_file():
-        return str(path.parent), str(path.parent.absolute())
-    return model, str(path.absolute()) if path.is_dir() else None
-
-
-def _with_model(snapshot: Snapshot, facts: Iterable[Fact], version: str) -> Snapshot:
-    """Return a machine with the facts of a model, and the vLLM that is planned for."""
-    from flashdoctor.model.facts import known
-
-    planned = snapshots.of([*facts, known("vllm.version", version, "--engine-version")])
-    return Snapshot({**snapshot.facts, **planned.facts})
-
-
 def _redacted_reading(reading: Reading) -> Reading:
     from dataclasses import replace
 
     matches = (replace(match, facts=_redacted(match.facts)) for match in reading.matches)
     return replace(reading, snapshot=_redacted(reading.snapshot), matches=tuple(matches))
+
+
+def _under(policy: Ruling | None, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot with the facts of this run's policy, and of no other."""
+    told = {fact.path: fact for fact in snapshot if not fact.path.startswith("policy.")}
+    told |= {fact.path: fact for fact in (policy.facts if policy else ())}
+    return Snapshot(told, snapshot.conflicts)
+
+
+def _chosen_rules(
+    select: Iterable[str], ignore: Iterable[str], *, judges_policy: bool = False
+) -> list[Rule]:
+    """Return what to judge by. Rules about a policy have no say where there is none."""
+    chosen = [rule for rule in rules() if _is_chosen(rule, select, ignore)]
+    return chosen if judges_policy else [rule for rule in chosen if rule.about != POLICY]
 
 
 def _is_chosen(rule: Rule | Signature, select: Iterable[str], ignore: Iterable[str]) -> bool:

@@ -22,22 +22,25 @@ LAYERS: dict[str, int] = {
     "smoke": 4,
     "resolve": 4,  # over the engine: a plan is held against the rules before it is given out
     "tune": 4,
+    "policy": 4,
     "model_folder": 5,
+    "policy_file": 5,
     "pastes": 5,
     "measure": 5,
     "probes": 5,
     "vllm_sources": 5,
     "upkeep": 5,
     "pipeline": 6,
-    "cli": 7,
-    "__main__": 8,
+    "planning": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 """A module may import its own package and any package with a smaller number."""
 
 ONLY_MODEL = {"render"}
 """These read the model and errors, nothing else of ours."""
 
-PURE = {"model", "engine", "logs", "render", "smoke", "tune", "resolve"}
+PURE = {"model", "engine", "logs", "render", "smoke", "tune", "resolve", "policy"}
 """No environment, no processes, no clock, no files."""
 
 EDGES = {"smoke/run.py", "smoke/quick.py", "smoke/plan.py"}

@@ -24,6 +24,7 @@ from flashdoctor.render.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import date
 
     from flashdoctor.engine.verdict import FailOn
     from flashdoctor.model.rule import Component
@@ -50,15 +51,6 @@ Assume = Annotated[
         help="Judge assumed facts and look at nothing: gpu='RTX 4090', torch=2.6.0+cu124, ...",
     ),
 ]
-Require = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--require",
-        metavar="NAME",
-        show_default=False,
-        help="What has to work: sdpa, flash-attn, fa3, fa4, vllm, transformers.",
-    ),
-]
 Select = Annotated[
     list[str] | None,
     typer.Option(
@@ -72,16 +64,22 @@ Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", metavar="IDS", show_default=False, help="Leave these rules out."),
 ]
-FailOnOption = Annotated[
-    str,
+PolicyFile = Annotated[
+    str | None,
     typer.Option(
-        "--fail-on",
-        metavar="error|warning|never",
+        "--policy",
+        metavar="FILE|none",
         show_default=False,
-        help="Which findings make the exit code 1 [default: error].",
+        help="Judge by this policy [default: flashdoctor.toml, or [tool.flashdoctor] of"
+        " pyproject.toml, here or above, up to the repository or home].",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", metavar="NAME", show_default=False, help="The policy's profile to judge by."
+    ),
+]
 
 
 app = new_app()
@@ -93,15 +91,17 @@ def check(  # noqa: PLR0913 - one parameter is one option
     python: options.Python = None,
     snapshot: SnapshotFile = None,
     assume: Assume = None,
-    require: Require = None,
+    require: options.Require = None,
     smoke: options.Smoke = "auto",
     select: Select = None,
     ignore: Ignore = None,
-    fail_on: FailOnOption = "error",
+    policy: PolicyFile = None,
+    profile: Profile = None,
+    fail_on: options.FailOn = None,
     output_format: options.Formats = None,
     output: options.Outputs = None,
     verbose: options.Verbose = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> Outcome:
     """Judge a GPU stack, say what to fix.
 
@@ -109,7 +109,7 @@ def check(  # noqa: PLR0913 - one parameter is one option
     """
     asked = requests(output_format, output)
     options.one_of("--smoke", smoke, options.SMOKES)
-    options.one_of("--fail-on", fail_on, options.FAIL_ON)
+    options.one_of("--fail-on", fail_on or "error", options.FAIL_ON)
     required = options.components(require or ())
     _reject_mixtures(python, snapshot, assume, smoke)
     if verbose and quiet:
@@ -121,16 +121,27 @@ def check(  # noqa: PLR0913 - one parameter is one option
     from flashdoctor import pipeline
 
     selected, ignored = _chosen(select, ignore)
+    ruling = pipeline.read_policy(policy, profile, _today)
+    if ruling is not None:
+        required, fail_on = required or ruling.require, fail_on or ruling.fail_on
     report = pipeline.judge_snapshot(
         _facts(python, snapshot, assume, smoke, required),
         required=cast("Sequence[Component]", required),
         select=selected,
         ignore=ignored,
-        fail_on=cast("FailOn", fail_on),
+        fail_on=cast("FailOn", fail_on or "error"),
+        policy=ruling,
     )
-    context = Context(command="check", fail_on=fail_on)
+    context = Context(command="check", fail_on=fail_on or "error")
     tell = partial(_beside, snapshot, assume)
     return outcome(asked, report, context, tell, verbose=verbose, quiet=quiet)
+
+
+def _today() -> date:
+    """Return the day by UTC: a gate answers the same everywhere at one moment."""
+    from datetime import datetime, timezone
+
+    return datetime.now(tz=timezone.utc).date()
 
 
 def _chosen(select: list[str] | None, ignore: list[str] | None) -> tuple[Iterable[str], ...]:

@@ -39,15 +39,6 @@ Files = Annotated[
         help="Logs, reports, issue texts; also .gz and .zip. `-` is standard input.",
     ),
 ]
-Require = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--require",
-        metavar="NAME",
-        show_default=False,
-        help="What has to work: sdpa, flash-attn, fa3, fa4, vllm, transformers.",
-    ),
-]
 Select = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,15 +51,6 @@ Select = Annotated[
 Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", metavar="IDS", show_default=False, help="Leave these out."),
-]
-FailOnOption = Annotated[
-    str,
-    typer.Option(
-        "--fail-on",
-        metavar="error|warning|never",
-        show_default=False,
-        help="Which findings make the exit code 1 [default: error].",
-    ),
 ]
 Redact = Annotated[
     bool,
@@ -83,7 +65,6 @@ Formats = Annotated[
         help="As for check, and jsonl (one report a line) [default: terminal].",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
 
 
 class Answer(NamedTuple):
@@ -101,15 +82,15 @@ app = new_app()
 def diagnose(  # noqa: PLR0913 - one parameter is one option
     files: Files,
     *,
-    require: Require = None,
+    require: options.Require = None,
     select: Select = None,
     ignore: Ignore = None,
-    fail_on: FailOnOption = "error",
+    fail_on: options.FailOn = None,
     redact: Redact = False,
     output_format: Formats = None,
     output: options.Outputs = None,
     verbose: options.Verbose = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> Outcome:
     """Name the root cause that pasted logs and reports show.
 
@@ -117,7 +98,7 @@ def diagnose(  # noqa: PLR0913 - one parameter is one option
     text could be recognised. Of several files the worst counts: 1, then 3.
     """
     asked = requests(output_format, output, (*FORMATS, LINES))
-    options.one_of("--fail-on", fail_on, options.FAIL_ON)
+    fail_on = options.one_of("--fail-on", fail_on or "error", options.FAIL_ON)
     required = options.components(require or ())
     _reject_mixtures(files, asked, redact=redact, verbose=verbose, quiet=quiet)
     form, to = asked[0]

@@ -66,16 +66,6 @@ ModelFolder = Annotated[
         help="The model's folder: say as well whether it fits on the assumed GPU.",
     ),
 ]
-FailOnOption = Annotated[
-    str,
-    typer.Option(
-        "--fail-on",
-        metavar="error|warning|never",
-        show_default=False,
-        help="Which findings make the exit code 1 [default: error].",
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
 
 
 class _Text(NamedTuple):
@@ -97,26 +87,26 @@ def lint(  # noqa: PLR0913 - one parameter is one option
     snapshot: SnapshotFile = None,
     python: options.Python = None,
     model: ModelFolder = None,
-    fail_on: FailOnOption = "error",
+    fail_on: options.FailOn = None,
     output_format: options.Formats = None,
     output: options.Outputs = None,
     verbose: options.Verbose = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> Outcome:
     """Check the flags of a vLLM launch command.
 
     Exit code: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage, 3 no launch found.
     """
     asked = requests(output_format, output)
-    options.one_of("--fail-on", fail_on, options.FAIL_ON)
+    fail_on = options.one_of("--fail-on", fail_on or "error", options.FAIL_ON)
     _reject_mixtures(assume, snapshot, python, verbose=verbose, quiet=quiet)
 
-    from flashdoctor import pipeline
+    from flashdoctor import planning
     from flashdoctor.model.lint_redaction import redact_lint
 
     given = _read(words)
     facts = _facts(assume, snapshot)
-    report = pipeline.lint(
+    report = planning.lint(
         given.text,
         engine_version=engine_version,
         facts=facts,

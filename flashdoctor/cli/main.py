@@ -29,6 +29,7 @@ COMMANDS = (
     "lint",
     "resolve",
     "snapshot",
+    "diff",
     "rules",
     "matrix",
     "folklore",

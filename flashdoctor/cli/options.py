@@ -39,6 +39,25 @@ Format = Annotated[
         "--format", metavar="NAME", show_default=False, help="terminal or json [default: terminal]."
     ),
 ]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        metavar="NAME",
+        show_default=False,
+        help="What has to work: sdpa, flash-attn, fa3, fa4, vllm, transformers.",
+    ),
+]
+FailOn = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="error|warning|never",
+        show_default=False,
+        help="Which findings make the exit code 1 [default: error].",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
 Output = Annotated[
     str | None,
     typer.Option(
@@ -54,7 +73,7 @@ Formats = Annotated[
         "--format",
         metavar="NAME",
         show_default=False,
-        help="terminal, json, sarif, junit, github or markdown; may be given several times,"
+        help="terminal, json, sarif, junit, github, markdown or html; may be given several times,"
         " each with an --output behind it [default: terminal].",
     ),
 ]

@@ -96,9 +96,9 @@ def resolve(  # noqa: PLR0913 - one parameter is one option
         options.one_of("--emit", emit, EMITS)
     _reject_mixtures(python, assume, snapshot)
 
-    from flashdoctor import pipeline
+    from flashdoctor import planning
 
-    resolution = pipeline.resolve(
+    resolution = planning.resolve(
         _facts(python, assume, snapshot),
         wants=want or (),
         keep=options.split(keep or ()),

@@ -68,7 +68,6 @@ Compile = Annotated[
         help="Run also what compiles its kernel first, for 10 s and more: flex_attention, FA4, ...",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
 
 
 app = new_app()
@@ -88,7 +87,7 @@ def smoke(  # noqa: PLR0913 - one parameter is one option
     output_format: options.Formats = None,
     output: options.Outputs = None,
     verbose: options.Verbose = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> Outcome:
     """Run attention on the GPU and prove by name which kernel ran.
 

@@ -139,7 +139,6 @@ Logs = Annotated[
         help="With --measure: where the engines' logs are kept [default: flashdoctor-trials].",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
 
 
 app = new_app()
@@ -166,7 +165,7 @@ def tune(  # noqa: PLR0913 - one parameter is one option
     output_format: options.Format = "terminal",
     output: options.Output = None,
     verbose: options.Verbose = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> Outcome:
     """Choose vLLM's launch flags for a model and GPU.
 
@@ -187,12 +186,12 @@ def tune(  # noqa: PLR0913 - one parameter is one option
     elif minutes is not None or prompts is not None:
         raise UsageError("--minutes and --prompts go with --measure")
 
-    from flashdoctor import pipeline
+    from flashdoctor import planning
 
     if trial is not None:
-        trial["place"] = pipeline.trial_place(model, python, logs)
+        trial["place"] = planning.trial_place(model, python, logs)
     try:
-        report, launch = pipeline.tune(
+        report, launch = planning.tune(
             model,
             _facts(python, snapshot, assume),
             version=engine_version,

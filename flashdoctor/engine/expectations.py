@@ -27,6 +27,7 @@ _CLAUSE = regex(r"\s*([=!<>~]=|[<>])\s*(.*\S)\s*", 16)
 _VERSION = regex(
     r"v?\d{1,9}(?:\.\d{1,9}){0,6}(?:(?P<any>\.\*)|(?:\.post\d{1,9})?(?:\+[A-Za-z0-9._]{1,40})?)"
 )
+_COMPATIBLE = regex(r"v?\d+(?:\.\d+)+")
 _ORDERED_KINDS = frozenset({"version", "capability", "int", "float"})
 _PLAIN_KINDS = frozenset({"bool", "word", "text", "path"})
 _MIB_PER_GIB = 1024
@@ -90,7 +91,9 @@ def _path(name: str) -> str:
         if path in FACTS:
             return path
     close = nearest(snake)
-    raise ValueError(f"no fact is called {name!r}" + (f"; did you mean {close!r}?" if close else ""))
+    raise ValueError(
+        f"no fact is called {name!r}" + (f"; did you mean {close!r}?" if close else "")
+    )
 
 
 def _clauses(name: str, path: str, text: str) -> tuple[Clause, ...]:
@@ -122,8 +125,8 @@ def _version(op: str, text: str) -> str:
         raise ValueError(f"{text!r} is not a version such as 2.11, 2.11.* or 2.11.0+cu130")
     if match["any"] and op not in {"==", "!="}:
         raise ValueError(f"{text!r} goes with == and != only, not with {op}")
-    if op == "~=" and "." not in text:
-        raise ValueError(f"~= needs two numbers at least, such as {text}.0")
+    if op == "~=" and not _COMPATIBLE.fullmatch(text):
+        raise ValueError(f"~= takes two plain numbers at least, such as 2.11, not {text!r}")
     return text.lstrip("v")
 
 
@@ -171,22 +174,25 @@ def _compare(kind: str, clause: Clause, value: Any) -> Truth:
 
 
 def _compare_versions(op: str, have: str, wanted: str) -> Truth:
-    ordered = versions.order(have)
-    if ordered is None:
-        return None
     if wanted.endswith(".*"):
-        return _begins(have, wanted[:-2]) == (op == "==")
+        begins = _begins(have, wanted[:-2])
+        return None if begins is None else begins == (op == "==")
+    keys = versions.order(have), versions.order(wanted)
+    if keys[0] is None or keys[1] is None:
+        return None
     if op == "~=":
-        return ordered >= versions.order(wanted) and _begins(have, wanted.rpartition(".")[0])
+        return keys[0] >= keys[1] and _begins(have, wanted.rpartition(".")[0])
     tag = versions.local_tag(wanted)
     if tag and op in {"==", "!="}:
-        same = ordered == versions.order(wanted) and versions.local_tag(have) == tag
+        same = keys[0] == keys[1] and versions.local_tag(have) == tag
         return same == (op == "==")
-    return _TESTS[op](ordered, versions.order(wanted))
+    return _TESTS[op](*keys)
 
 
-def _begins(have: str, start: str) -> bool:
+def _begins(have: str, start: str) -> Truth:
     """Whether the release numbers of `have` begin with those of `start`; missing ones are 0."""
-    numbers = versions.release(have) or ()
-    wanted = tuple(int(part) for part in start.partition(".post")[0].split("."))
+    numbers = versions.release(have)
+    if numbers is None:
+        return None
+    wanted = tuple(int(part) for part in start.split("."))
     return (*numbers, *(0 for _ in wanted))[: len(wanted)] == wanted

@@ -17,6 +17,7 @@ CORE = ("gpu.compute_capability", "torch.version", "driver.version")
 
 _DEFAULT: Component = "sdpa"
 _PROOF = "smoke.proven"
+_POLICY = "policy.file"
 _SUBJECT: Mapping[str, str] = {
     "sdpa": "torch.version",
     "flash-attn": "flash_attn.version",
@@ -36,11 +37,15 @@ def missing_facts(
     judged, torch is known, and no core fact that was looked for came back unknown. A rule that
     was judged and failed decides as well: as an error it is the verdict, as a warning it leaves the
     component usable. On a machine outside the tables only a CUDA kernel that ran counts, and where
-    attention was run, a required component is established by a proof and by nothing less.
+    attention was run, a required component is established by a proof and by nothing less. What a
+    policy expects has to be known as well.
     """
     lost = [path for path in CORE if path in snapshot and snapshot[path].state == "unknown"]
     if lost:
         return tuple(lost)
+    unjudged = _unjudged_policy(snapshot, results, rules)
+    if unjudged:
+        return unjudged
     if _lacks_proof(snapshot, results, rules, required):
         return (_PROOF,)
     if any(rules[item.id].outside for item in results.findings) and not _ran(snapshot):
@@ -56,6 +61,16 @@ def missing_facts(
     )
     unstated = [path for path in subjects if snapshot[path].state == "unknown"]
     return tuple(unstated or _needs(results, rules, open_questions) or subjects)
+
+
+def _unjudged_policy(
+    snapshot: Snapshot, results: Results, rules: Mapping[str, Rule]
+) -> tuple[str, ...]:
+    """Return the facts that a policy expects something of, and that nobody could tell."""
+    if not snapshot[_POLICY].is_known:
+        return ()
+    lacking = [item for item in results.skipped if rules[item.id].about == _POLICY]
+    return tuple(dict.fromkeys(path for item in lacking for path in item.needs))
 
 
 def _ran(snapshot: Snapshot) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from flashdoctor.render.outline import AnyReport
     from flashdoctor.render.style import Style
 
-_MODULES = ("terminal", "json_v1", "sarif", "junit", "github", "markdown")
+_MODULES = ("terminal", "json_v1", "sarif", "junit", "github", "markdown", "html")
 
 FORMATS: Mapping[str, str] = {name.partition("_v")[0]: name for name in _MODULES}
 """The name that `--format` takes, and the module, imported only when it is asked for."""

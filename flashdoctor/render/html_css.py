@@ -66,19 +66,23 @@ section {
 }
 @media (min-width: 62rem) {
   main.two { grid-template-columns: minmax(0, 5fr) minmax(0, 3fr); align-items: start; }
+  main.two > .drawing { grid-column: 2; }
+  main.two.long > .drawing { grid-row: 1 / span 2; }
   main.two > .wide { grid-column: 1 / -1; }
 }
 
 article { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1.25rem; }
-article:first-of-type { border-top: 0; padding-top: 0; margin-top: 0; }
+section > p + article { margin-top: .75rem; }
+article:first-of-type { border-top: 0; padding-top: 0; }
+h2 + article { margin-top: 0; }
 article:target h3 { text-decoration: underline; text-underline-offset: .2em; }
 .kicker { color: var(--tone); font-weight: 700; font-size: .875rem; }
 article > p + p, article > h3 + p { margin-top: .35rem; }
 .command {
-  display: flex; gap: .5rem; align-items: start; margin-top: .4rem; padding: .5rem .6rem;
-  background: var(--inset); border-radius: .3rem;
+  display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin-top: .4rem;
+  padding: .5rem .6rem; background: var(--inset); border-radius: .3rem;
 }
-.command code { flex: 1; white-space: pre-wrap; padding: .15rem 0; min-width: 0; }
+.command code { flex: 1 1 18rem; white-space: pre-wrap; padding: .15rem 0; min-width: 0; }
 button {
   font: inherit; font-size: .875rem; color: var(--text); background: var(--card); cursor: pointer;
   border: 1px solid var(--quiet); border-radius: .3rem; padding: .15rem .6rem; min-width: 4.9rem;
@@ -94,12 +98,14 @@ thead th { color: var(--quiet); font-size: .875rem; border-bottom: 2px solid var
 tbody tr + tr > * { border-top: 1px solid var(--line); }
 tbody th { font-size: .9375rem; }
 td .quiet, th .quiet { display: block; font-weight: 400; }
-th:first-child { width: 36%; }
-th code.quiet { font-size: .8125rem; }
+th:first-child { width: 42%; }
+@media (min-width: 40rem) { th:first-child { width: 36%; } }
+th code.quiet { font-size: .75rem; }
+.command button { margin-left: auto; }
 
 .stack { list-style: none; padding: 0; }
 .layer {
-  display: grid; grid-template-columns: 1.4rem 6.6rem minmax(0, 1fr); gap: .3rem;
+  display: grid; grid-template-columns: 1.2rem 7.6rem minmax(0, 1fr); gap: .3rem;
   padding: .55rem .7rem; border: 1px solid var(--line); border-left: .35rem solid var(--tone);
   border-radius: .3rem; background: var(--inset); margin-top: .3rem;
 }
@@ -117,7 +123,7 @@ th code.quiet { font-size: .8125rem; }
 .bar rect { fill: var(--bar); }
 .bar.memory rect { fill: var(--quiet); }
 .bars { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 1.5rem; }
-@media (min-width: 48rem) { .bars { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+@media (min-width: 48rem) { .bars.two { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 .tone { color: var(--tone); }
 
 .filter { display: flex; flex-wrap: wrap; gap: .4rem .75rem; align-items: center; }

@@ -39,7 +39,7 @@ def escaped(text: str) -> Markup:
     return text if isinstance(text, Markup) else Markup(text.translate(_ENTITIES))
 
 
-def tag(name: str, *children: Child, **attributes: Attribute) -> Markup:
+def tag(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
     """Return an element. A None among the children or attributes is left out.
 
     An attribute that is True stands without a value; `_` in its name becomes `-`, `class_` and

@@ -21,6 +21,7 @@ _MARKS: Mapping[Tone, tuple[str, str]] = {
 }
 _TEETH = 40
 _TITLES = 3
+_BETWEEN = " \u00d7 "
 
 
 class Break(NamedTuple):
@@ -71,14 +72,13 @@ def _labels(item: Item) -> set[str]:
 
 def _layer(part: Part, inside: Sequence[Break]) -> Markup:
     mark, word = _MARKS[part.tone]
-    source = tag("span", part.source, class_="quiet") if part.source else None
     return tag(
         "li",
         tag(
             "div",
             tag("span", mark, class_="mark", aria_hidden="true"),
             tag("span", part.label, unseen(f" ({word}): "), class_="name"),
-            tag("span", part.text, joined(" ", source) if source else None),
+            tag("span", part.text),
             class_=f"layer {part.tone}",
         ),
         tag("div", *_told(inside), class_=f"joint inner {_tone(inside)}") if inside else None,
@@ -99,7 +99,7 @@ def _tone(found: Sequence[Break]) -> str:
 def _told(found: Sequence[Break]) -> Iterator[Markup]:
     """Yield a line for each finding; of more than three, the others by number alone."""
     for each in found[:_TITLES]:
-        between = f" {' \u00d7 '.join(each.labels)}:" if each.is_joint else ""
+        between = f" {_BETWEEN.join(each.labels)}:" if each.is_joint else ""
         link = tag("a", each.item.id or "finding", href=f"#finding-{each.number}")
         yield tag("p", link, f"{between} {each.item.title}")
     rest = found[_TITLES:]

@@ -21,6 +21,7 @@ from flashdoctor.render.clean import clean, clean_command
 from flashdoctor.render.context import PLAIN, Context
 from flashdoctor.render.formats import terminal_renderer
 from flashdoctor.render.places import Place, place_of
+from flashdoctor.render.policy_text import policy_text
 from flashdoctor.render.stack import Part, stack_parts
 from flashdoctor.render.style import MAX_WIDTH, Style, Tone
 from flashdoctor.render.values import label, value_text
@@ -147,9 +148,14 @@ def _rest(report: AnyReport, context: Context) -> _Rest:
         skipped=tuple(_skipped(item, context) for item in report.skipped),
         passed=tuple(_other(name, context) for name in report.passed),
         parts=tuple(Part(p.label, p.tone, _value(p.text)) for p in stack_parts(report)),
-        notes=tuple(_missing(report.missing, report.snapshot)),
+        notes=(*_missing(report.missing, report.snapshot), *_policy(report.snapshot)),
         ask=tuple(_question(item) for item in report.ask),
     )
+
+
+def _policy(snapshot: Snapshot) -> Iterator[str]:
+    if text := policy_text(snapshot):
+        yield _value(text, TEXT_LIMIT)
 
 
 def _line(text: str, limit: int = _ID_LIMIT) -> str:

@@ -12,6 +12,7 @@ from flashdoctor.render.findings import conflict_lines, finding_lines
 from flashdoctor.render.headline import headline
 from flashdoctor.render.layout import hang, indented, joined, pairs
 from flashdoctor.render.missing import missing_line, missing_lines
+from flashdoctor.render.policy_text import policy_text
 from flashdoctor.render.proof import proof_text, why_unproven
 from flashdoctor.render.stack import stack_lines, stack_text
 from flashdoctor.render.style import Style
@@ -31,7 +32,8 @@ def _is_clean_pass(report: Report, style: Style) -> bool:
 
 
 def _short(report: Report, style: Style) -> list[str]:
-    said = (established(report.snapshot), stack_text(report.snapshot), counts(report))
+    facts = report.snapshot
+    said = (established(facts), stack_text(facts), policy_text(facts), counts(report))
     return [line for text in said if text for line in indented(text, style.columns, 6)]
 
 
@@ -44,6 +46,7 @@ def _long(report: Report, style: Style) -> list[str]:
         missing_line(report, style) if not undetermined and report.missing else [],
         stack_lines(report, style),
         *(_rest(report, style) if style.verbose else ()),
+        indented(policy, style.columns, 0) if (policy := policy_text(report.snapshot)) else [],
         _last(report, style),
     ]
     return ["", *joined(blocks)]

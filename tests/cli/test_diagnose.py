@@ -187,7 +187,7 @@ def test_a_single_file_that_cannot_be_read_is_an_error(call_main: Call, tmp_path
         (("-", "-"), "standard input can be read only once"),
         (
             ("a", "--format", "jsnl"),
-            "--format takes terminal, json, sarif, junit, github, markdown or jsonl",
+            "--format takes terminal, json, sarif, junit, github, markdown, html or jsonl",
         ),
         (("a", "-v", "-q"), "exclude each other"),
         (("a", "--redact", "--format", "json"), "--redact prints the text itself"),

@@ -38,7 +38,7 @@ WRONG = [
     (("check", "--verbose=1"), "does not take a value"),
     (
         ("check", "--format", "jsn"),
-        "--format takes terminal, json, sarif, junit, github or markdown, not 'jsn'; did you mean",
+        "takes terminal, json, sarif, junit, github, markdown or html, not 'jsn'; did you mean",
     ),
     (("check", "--smoke", "yes"), "--smoke takes auto, on or off"),
     (("check", "--fail-on", "warn"), "did you mean 'warning'?"),

@@ -125,6 +125,8 @@ def findings(form: str, text: str) -> set[tuple[str, str]]:
         return {(name, words.get(level, level)) for level, name in lines}
     if form == "markdown":
         return set(re.findall(r"(?m)^`(\w+)` (error|warning|info)", text))
+    if form == "html":
+        return set(re.findall(r'<article [^>]*data-rule="(\w+)" data-severity="(\w+)"', text))
     told = set()
     for case in ET.fromstring(text).iter("testcase"):
         name = case.attrib["name"].split()[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flashdoctor import pipeline
+from flashdoctor import pipeline, planning
 from flashdoctor.model.plan import Plan, Resolution
 from flashdoctor.resolve.machine import Machine, read_machine
 
@@ -29,7 +29,7 @@ def plan_for() -> Callable[..., Resolution]:
 
     def plan(want: str, *assume: str, keep: tuple[str, ...] = ()) -> Resolution:
         facts = pipeline.assume([*PLAIN, *assume])
-        return pipeline.resolve(facts, wants=want.split(), keep=keep)
+        return planning.resolve(facts, wants=want.split(), keep=keep)
 
     return plan
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flashdoctor import pipeline
+from flashdoctor import pipeline, planning
 
 pytestmark = [
     pytest.mark.network,
@@ -47,7 +47,7 @@ def pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_first_command_resolves(
     pip: Path, tmp_path: Path, want: str, gpu: str, driver: str
 ) -> None:
-    found = pipeline.resolve(pipeline.assume([*BASE, gpu, driver]), wants=want.split())
+    found = planning.resolve(pipeline.assume([*BASE, gpu, driver]), wants=want.split())
     assert found.plan is not None
     words = found.commands[0].split()
     assert words[:2] == ["pip", "install"]

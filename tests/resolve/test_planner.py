@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flashdoctor import pipeline
+from flashdoctor import pipeline, planning
 from flashdoctor.model.plan import Plan, Resolution
 
 Planned = Callable[..., Plan]
@@ -191,7 +191,7 @@ def test_without_a_wish_what_is_installed_is_planned(plan_for: PlanFor) -> None:
 
 
 def test_what_was_not_stated_is_said(plan_for: PlanFor) -> None:
-    found = pipeline.resolve(pipeline.assume(["gpu=H100"]), wants=["flash-attn"])
+    found = planning.resolve(pipeline.assume(["gpu=H100"]), wants=["flash-attn"])
     assert found.plan is not None
     assert not found.plan.python_is_stated
     text = " ".join(found.notes)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flashdoctor import pipeline
+from flashdoctor import pipeline, planning
 from flashdoctor.data import lookup
 from flashdoctor.engine.coverage import cover
 from flashdoctor.engine.torch_wheels import wheel_targets
@@ -81,7 +81,7 @@ GRID = [
 
 @cache
 def resolved(case: Case) -> Resolution:
-    return pipeline.resolve(pipeline.assume(case.assume), wants=[case.want])
+    return planning.resolve(pipeline.assume(case.assume), wants=[case.want])
 
 
 def label(item: Any) -> str | None:
@@ -248,7 +248,7 @@ def test_whatever_is_installed_there_is_a_sound_plan_or_a_reason(
     case: Case, names: list[str], installed: dict[str, str], keep: bool
 ) -> None:
     assume = [*case.assume, *(f"{key}={value}" for key, value in installed.items())]
-    found = pipeline.resolve(pipeline.assume(assume), wants=names, keep=["torch"] if keep else [])
+    found = planning.resolve(pipeline.assume(assume), wants=names, keep=["torch"] if keep else [])
     if found.plan is None:
         assert found.obstacles
         return
@@ -260,7 +260,7 @@ def test_whatever_is_installed_there_is_a_sound_plan_or_a_reason(
 
 @pytest.mark.parametrize("case", [case for case in GRID if case.want == "vllm"], ids=label)
 def test_no_newer_vllm_would_have_passed_check(case: Case) -> None:
-    found = pipeline.resolve(pipeline.assume(case.assume), wants=["vllm"])
+    found = planning.resolve(pipeline.assume(case.assume), wants=["vllm"])
     passing = _newest_passing(case)
     planned = found.plan.vllm if found.plan else None
     assert planned == passing, (found.obstacles, found.rejected)
