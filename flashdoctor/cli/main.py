@@ -50,6 +50,14 @@ def _print_version(value: bool) -> None:
         raise typer.Exit
 
 
+def _print_completion(ctx: typer.Context, value: str | None) -> None:
+    if value is not None:
+        from flashdoctor.cli.completion import script
+
+        write_stdout(script(value, ctx.command, ctx))
+        raise typer.Exit
+
+
 @app.callback()
 def flashdoctor(
     *,
@@ -59,6 +67,17 @@ def flashdoctor(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
+    show_completion: Annotated[
+        str | None,
+        typer.Option(
+            "--show-completion",
+            metavar="bash|zsh|fish",
+            callback=_print_completion,
+            is_eager=True,
+            show_default=False,
+            help="Print the completion for a shell, to be sourced.",
+        ),
+    ] = None,
 ) -> None:
     """Say whether flash attention can run on this GPU stack, why not, and what to do."""
 

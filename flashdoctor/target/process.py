@@ -16,8 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias
@@ -77,15 +77,36 @@ def run_process(  # noqa: PLR0913 - one child, all that may be said of it
     thread, within a twentieth of a second; what it raises ends the child as well. `on_start` is
     called once the child is at work.
     """
-    talk = _Conversation(_start(command, environ, takes_input=bool(stdin)), limits, listener)
+    talk = None
     try:
+        with _uninterrupted():
+            child = _start(command, environ, takes_input=bool(stdin))
+            talk = _Conversation(child, limits, listener)
         talk.begin(stdin)
         on_start()
         reason = talk.listen()
     finally:  # Ctrl-C does not reach a group of its own
-        talk.stop()
+        if talk is not None:
+            talk.stop()
     talk.tell()
     return talk.result(reason)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until a child that was just started is known: else nobody would end it."""
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    held: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _frame: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if held:
+        raise KeyboardInterrupt
 
 
 def _start(

@@ -232,6 +232,30 @@ def test_an_interrupt_kills_what_runs(script: Script, tmp_path: Path, place: str
     assert has_gone(note)
 
 
+EARLY = """
+import os, signal, subprocess, sys
+from flashdoctor.target import process
+real = subprocess.Popen
+def start(*args, **options):
+    child = real(*args, **options)
+    os.kill(os.getpid(), signal.SIGINT)  # before anybody knows of the child
+    return child
+process.subprocess.Popen = start
+process.run_process([sys.argv[1]], limits=process.Limits(timeout_s=60))
+"""
+
+
+def test_an_interrupt_at_the_very_start_kills_as_well(script: Script, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    hang = script(f"sleep 300 & echo $! > {note}; wait")
+    command = [sys.executable, "-c", EARLY, str(hang)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr.endswith("KeyboardInterrupt\n")
+    assert not note.exists() or not note.read_text("utf-8") or has_gone(note)
+
+
 IGNORED = """
 import signal
 from flashdoctor.target.process import Limits, run_process

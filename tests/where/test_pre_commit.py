@@ -58,6 +58,7 @@ def test_requirements(commit: Run, files: list[str], code: int) -> None:
     done = commit("flashdoctor-requirements", *files)
     assert done.returncode == code
     assert ("FD601" in done.stdout) == (code == 1)
+    assert "other.txt" not in done.stdout
 
 
 @pytest.mark.parametrize(
