@@ -321,7 +321,7 @@ def diagnose(
         required=frozenset(required),
         fail_on=fail_on,
     )
-    return replace(report, tool={"name": "flashdoctor", "version": __version__})
+    return report._replace(tool={"name": "flashdoctor", "version": __version__})
 
 
 def _redacted_reading(reading: Reading) -> Reading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from flashdoctor.engine.advice import fill
 from flashdoctor.engine.derive import GROUPS
@@ -93,8 +93,7 @@ def _from_rules(name: str, findings: list[Finding], basis: Basis) -> Candidate:
     return Candidate(
         cause=name,
         standing=standing,
-        finding=replace(
-            finding,
+        finding=finding._replace(
             layer=cause.layer if cause else finding.layer,
             evidence=_located(finding.evidence, basis),
             certainty=_CERTAINTY[standing],
@@ -230,7 +229,7 @@ def _toned_down(finding: Finding, cause: Cause | None, basis: Basis) -> Finding:
         return finding
     if (cause is None or cause.severity == "error") and _is_reported(finding, basis):
         return finding
-    return replace(finding, severity="warning")
+    return finding._replace(severity="warning")
 
 
 def _is_reported(finding: Finding, basis: Basis) -> bool:

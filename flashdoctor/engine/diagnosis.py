@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flashdoctor.data.tables import Tables
 from flashdoctor.engine import runner
@@ -85,14 +85,14 @@ def _eased(finding: Finding, facts: Snapshot, needed: frozenset[Component]) -> F
         return finding
     if needed or any(facts[path].is_known for path in _GPU):
         return finding
-    return replace(finding, severity="warning")
+    return finding._replace(severity="warning")
 
 
 def _crashes(findings: Sequence[Finding], after: int) -> list[Finding]:
     """Return rules that crashed, as warnings at the end: they say nothing about the paste."""
     crashed = [item for item in findings if item.outcome == "crash"]
     return [
-        replace(item, severity="warning", rank=rank)
+        item._replace(severity="warning", rank=rank)
         for rank, item in enumerate(crashed, start=after + 1)
     ]
 

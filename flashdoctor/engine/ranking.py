@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from flashdoctor.model.finding import Finding
 from flashdoctor.model.rule import LAYERS, SEVERITIES, Rule
@@ -18,7 +17,7 @@ def rank(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> tuple[Findin
     """
     linked = [_link(finding, list(findings), rules) for finding in findings]
     ordered = sorted(linked, key=_position)
-    return tuple(replace(finding, rank=place) for place, finding in enumerate(ordered, start=1))
+    return tuple(finding._replace(rank=place) for place, finding in enumerate(ordered, start=1))
 
 
 def _link(finding: Finding, others: list[Finding], rules: Mapping[str, Rule]) -> Finding:
@@ -27,7 +26,7 @@ def _link(finding: Finding, others: list[Finding], rules: Mapping[str, Rule]) ->
         return finding
     failed = {other.id for other in others if other.outcome == "fail" and _covers(other, finding)}
     cause = next((deeper for deeper in rule.follows if deeper in failed), None)
-    return replace(finding, follows=cause)
+    return finding._replace(follows=cause)
 
 
 def _covers(deeper: Finding, finding: Finding) -> bool:

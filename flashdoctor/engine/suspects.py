@@ -89,7 +89,7 @@ def _raised(ranked: list[Candidate], links: _Links) -> Iterator[Candidate]:
             worst[deeper] = min(worst[deeper], item.finding.severity, key=SEVERITIES.index)
     for item in ranked:
         severity = item.finding.severity if item.standing == RULE else worst[item.cause]
-        yield replace(item, finding=replace(item.finding, severity=severity))
+        yield replace(item, finding=item.finding._replace(severity=severity))
 
 
 def _inherited(ranked: list[Candidate], links: _Links) -> dict[str, int]:
@@ -107,6 +107,6 @@ def _numbered(
     follows = everyone[above[0]].finding.id if above else None
     return replace(
         item,
-        finding=replace(item.finding, rank=rank, follows=follows),
+        finding=item.finding._replace(rank=rank, follows=follows),
         explained_by=frozenset(above),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from flashdoctor.model.rule import Component, Safety, Severity
@@ -38,8 +38,7 @@ class Advice(NamedTuple):
     safety: Safety = "manual"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One rule that failed, or that crashed. `follows` names the finding that explains it.
 
     `certainty` says how far pasted text bears a finding out; a machine that was looked at needs no
@@ -55,7 +54,7 @@ class Finding:
     layer: str
     rank: int = 0
     evidence: tuple[Evidence, ...] = ()
-    fix: Advice = field(default_factory=lambda: Advice(text=""))
+    fix: Advice = Advice(text="")
     sources: tuple[str, ...] = ()
     follows: str | None = None
     detail: str = ""
@@ -98,8 +97,7 @@ class Skipped(NamedTuple):
         return {"id": self.id, "needs": list(self.needs), "reason": self.reason}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(NamedTuple):
     """A command whose output would decide what the facts leave open, and why."""
 
     command: str
@@ -110,8 +108,7 @@ class Question:
         return {"command": self.command, "why": self.why}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(NamedTuple):
     """A verdict with everything that led to it. `ask` is what to ask whoever pasted the text."""
 
     verdict: Verdict
@@ -123,7 +120,7 @@ class Report:
     required: tuple[Component, ...] = ()
     missing: tuple[str, ...] = ()
     matrix_date: str = ""
-    tool: Mapping[str, str] = field(default_factory=dict)
+    tool: Mapping[str, str] = MappingProxyType({})
     ask: tuple[Question, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

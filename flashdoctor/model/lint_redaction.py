@@ -31,8 +31,7 @@ def _redacted(item: LintFinding) -> LintFinding:
 
 
 def _finding(finding: Finding) -> Finding:
-    return replace(
-        finding,
+    return finding._replace(
         title=scrub_version(finding.title),
         detail=scrub_version(finding.detail),
         evidence=tuple(map(_evidence, finding.evidence)),

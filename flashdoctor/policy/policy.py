@@ -65,7 +65,7 @@ class Ruling:
 
 def _waived(finding: Finding, note: str) -> Finding:
     detail = f"{finding.detail} {note}" if finding.detail else note
-    return replace(finding, severity="info", detail=detail)
+    return finding._replace(severity="info", detail=detail)
 
 
 def rule_on(section: Section, *, today: date, file: str, profile: str | None) -> Ruling:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from flashdoctor.model.finding import Report
 from flashdoctor.model.smoke import SmokeCase, SmokeReport
@@ -118,7 +117,7 @@ def _is_shown(item: SmokeCase, report: SmokeReport, style: Style) -> bool:
 
 def _findings(report: SmokeReport, style: Style) -> list[str]:
     """Return the findings; their evidence is the table above."""
-    shown = [f if style.verbose else replace(f, evidence=()) for f in report.findings]
+    shown = [f if style.verbose else f._replace(evidence=()) for f in report.findings]
     held = Report(
         verdict=report.verdict,
         exit_code=report.exit_code,

@@ -222,7 +222,7 @@ def about_cases(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     own = [item for item in listed if item.id.startswith(_FAMILY)]
     roots = {item.follows for item in own}
     kept = [item for item in listed if item in own or item.id in roots]
-    return tuple(replace(item, rank=place) for place, item in enumerate(kept, start=1))
+    return tuple(item._replace(rank=place) for place, item in enumerate(kept, start=1))
 
 
 def decide(

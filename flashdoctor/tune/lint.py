@@ -112,7 +112,7 @@ def ranked(findings: Iterable[LintFinding]) -> tuple[LintFinding, ...]:
         findings, key=lambda item: (SEVERITIES.index(item.finding.severity), item.line)
     )
     return tuple(
-        replace(item, finding=replace(item.finding, rank=rank))
+        replace(item, finding=item.finding._replace(rank=rank))
         for rank, item in enumerate(ordered, start=1)
     )
 

@@ -49,7 +49,7 @@ def _with_pointers(found: LintFinding, names: Iterable[str]) -> LintFinding:
     new = " ".join(f"Folklore: {name}." for name in names if name not in detail)
     if not new:
         return found
-    return replace(found, finding=replace(found.finding, detail=f"{detail} {new}".strip()))
+    return replace(found, finding=found.finding._replace(detail=f"{detail} {new}".strip()))
 
 
 def about_claim(claim: Claim, place: Word, flag: str, title: str, advice: str = "") -> LintFinding:

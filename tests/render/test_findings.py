@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from flashdoctor.model.finding import Report
 from flashdoctor.render.findings import conflict_lines, finding_lines
@@ -35,9 +34,9 @@ def test_a_warning_alone_is_full(build_report: Callable[[str], Report]) -> None:
 
 def test_nothing_found_is_nothing_said(build_report: Callable[[str], Report]) -> None:
     report = build_report("fail")
-    infos = tuple(replace(finding, severity="info") for finding in report.findings)
+    infos = tuple(finding._replace(severity="info") for finding in report.findings)
     assert finding_lines(build_report("pass"), Style()) == []
-    assert finding_lines(replace(report, findings=infos), Style()) == []
+    assert finding_lines(report._replace(findings=infos), Style()) == []
 
 
 def test_conflicts_name_both_sources(build_report: Callable[[str], Report]) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -36,7 +35,7 @@ def test_place_of_assumed_facts() -> None:
 @pytest.mark.parametrize("layer", LAYERS)
 def test_every_layer_has_a_headline(build_report: Callable[[str], Report], layer: str) -> None:
     report = build_report("fail")
-    broken = replace(report, findings=(replace(report.findings[0], layer=layer),))
+    broken = report._replace(findings=(report.findings[0]._replace(layer=layer),))
     line = " ".join(headline(broken, Style()))
     assert line.startswith("FAIL  ")
     assert line.endswith("./.venv")
@@ -45,17 +44,17 @@ def test_every_layer_has_a_headline(build_report: Callable[[str], Report], layer
 
 def test_a_framework_is_named(build_report: Callable[[str], Report]) -> None:
     report = build_report("fail")
-    root = replace(report.findings[0], layer="framework", name="vllm-torch-pin")
-    line = headline(replace(report, findings=(root,)), Style())
+    root = report.findings[0]._replace(layer="framework", name="vllm-torch-pin")
+    line = headline(report._replace(findings=(root,)), Style())
     assert line == ["FAIL  vLLM cannot run as installed in ./.venv"]
 
 
 def test_what_was_required_is_what_fits(build_report: Callable[[str], Report]) -> None:
     report = build_report("pass")
-    three = replace(report, required=("fa3", "sdpa", "vllm"))
+    three = report._replace(required=("fa3", "sdpa", "vllm"))
     assert headline(three, Style()) == [
         "PASS  FlashAttention-3, SDPA's flash kernel and vLLM fit ./.venv"
     ]
-    assert headline(replace(report, verdict="warn"), Style()) == [
+    assert headline(report._replace(verdict="warn"), Style()) == [
         "WARN  no error found in ./.venv, with 0 warnings"
     ]

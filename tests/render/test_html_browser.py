@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -349,10 +348,10 @@ def test_what_is_hostile_stays_text(
 ) -> None:
     base = build_report("hostile")
     bad = base.findings[0]
-    finding = replace(bad, title=NASTY, detail=NASTY, sources=(NASTY,),
+    finding = bad._replace(title=NASTY, detail=NASTY, sources=(NASTY,),
                       fix=bad.fix._replace(text=NASTY, commands=(NASTY,)))  # fmt: skip
     facts = Snapshot({**base.snapshot.facts, "live.error": known("live.error", NASTY, NASTY)})
-    browser.open(write("nasty", replace(base, findings=(finding,), snapshot=facts)))
+    browser.open(write("nasty", base._replace(findings=(finding,), snapshot=facts)))
     assert browser.evaluate(
         "window.hit === undefined && !document.querySelector('img, main script')"
     )

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ def test_values_survive_and_nothing_hostile_stands_in_the_text(
 
 def test_numbers_that_json_lacks_become_texts(build_report: Callable[[str], Report]) -> None:
     odd = of([known("gpu.memory_mib", float("nan"), "x"), known("gpu.count", [float("inf")], "x")])
-    facts = json.loads(render(replace(build_report("pass"), snapshot=odd), Style()))["facts"]
+    facts = json.loads(render(build_report("pass")._replace(snapshot=odd), Style()))["facts"]
     assert facts["gpu.memory_mib"]["value"] == "nan"
     assert facts["gpu.count"]["value"] == ["inf"]
 

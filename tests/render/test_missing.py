@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -41,7 +40,7 @@ def test_the_command_asks_the_same_interpreter(
     build_report: Callable[[str], Report], path: str, command: str
 ) -> None:
     facts = of([known("python.executable", "~/my env/bin/python", "agent")])
-    assert commands(replace(build_report("undetermined"), snapshot=facts, missing=(path,))) == [
+    assert commands(build_report("undetermined")._replace(snapshot=facts, missing=(path,))) == [
         command
     ]
 
@@ -55,7 +54,7 @@ def test_without_an_interpreter_the_first_thing_is_to_name_one(
             unknown("torch.version", "no interpreter", "agent"),
         ]
     )
-    report = replace(build_report("undetermined"), snapshot=facts, missing=("torch.version",))
+    report = build_report("undetermined")._replace(snapshot=facts, missing=("torch.version",))
     assert commands(report) == ["flashdoctor check --python PATH"]
 
 
@@ -64,7 +63,7 @@ def test_what_is_not_there_may_be_in_another_environment(
 ) -> None:
     facts = of([absent("torch.version", "sys.path"), absent("gpu.name", "NVML")])
     missing = ("gpu.name", "torch.version")
-    report = replace(build_report("undetermined"), snapshot=facts, missing=missing)
+    report = build_report("undetermined")._replace(snapshot=facts, missing=missing)
     assert "    torch     not installed" in missing_lines(report, Style())
     assert commands(report)[1:] == ["flashdoctor check --python PATH"]
 
@@ -78,7 +77,7 @@ def test_assumed_facts_are_given_back_as_they_were(build_report: Callable[[str],
         "torch.arch_list=sm_80,sm_90",
     ]
     assumed = read_assumptions(items)
-    report = replace(build_report("undetermined_assumed"), snapshot=assumed)
+    report = build_report("undetermined_assumed")._replace(snapshot=assumed)
     (command,) = commands(report)
     words = shlex.split(command)
     stated = [word for before, word in pairwise(words) if before == "--assume"]

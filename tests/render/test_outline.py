@@ -83,7 +83,7 @@ def linted() -> LintReport:
         fix=Advice(text="Write --gpu-memory-utilization 0.9 instead."),
         certainty=None,
     )
-    other = replace(finding, title="--seed takes a number", severity="warning")
+    other = finding._replace(title="--seed takes a number", severity="warning")
     engine = Engine("0.11.0", "--engine-version", "the tables", exact=True)
     return LintReport(
         verdict="fail",
@@ -222,9 +222,9 @@ def nasty_reports(build_report: Build) -> Iterator[tuple[AnyReport, Context]]:
         "ask": ask,
         "missing": ("gpu.name",),
     }
-    yield replace(base, findings=(finding,), **told), replace(source, command="check")
-    yield replace(base, findings=(finding,), **told), source
-    yield replace(base, verdict="undetermined", findings=(finding,), **told), source
+    yield base._replace(findings=(finding,), **told), replace(source, command="check")
+    yield base._replace(findings=(finding,), **told), source
+    yield base._replace(verdict="undetermined", findings=(finding,), **told), source
     lint = LintFinding(finding=finding, flag=NASTY, line=1, replacement=NASTY, where=NASTY)
     engine = Engine(NASTY, NASTY, NASTY, exact=False)
     launch = Launched(1, NASTY, engine)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,11 +78,11 @@ def test_a_result_stands_where_the_evidence_does(
 def test_a_fingerprint_outlives_values_and_lines(build_report: Build) -> None:
     report = build_report("fail")
     first = report.findings[0]
-    newer = replace(first, evidence=tuple(item._replace(value="9") for item in first.evidence))
+    newer = first._replace(evidence=tuple(item._replace(value="9") for item in first.evidence))
     moved = Context(source="node.json", lines={"torch.version": 9})
     same = [run_of(r, c)["results"][0]["partialFingerprints"] for r, c in (
         (report, Context(source="node.json")),
-        (replace(report, findings=(newer,)), moved),
+        (report._replace(findings=(newer,)), moved),
     )]  # fmt: skip
     assert same[0] == same[1]
     others = run_of(report)["results"]

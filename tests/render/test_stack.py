@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -50,8 +49,8 @@ def test_a_cpu_build_and_an_old_abi_are_said() -> None:
 
 def marks(build: Callable[[str], Report], **changed: Any) -> dict[str, str]:
     report = build("fail")
-    findings = (replace(report.findings[0], **changed),)
-    lines = stack_lines(replace(report, findings=findings), Style())
+    findings = (report.findings[0]._replace(**changed),)
+    lines = stack_lines(report._replace(findings=findings), Style())
     return {line.split()[1]: line[0] for line in lines}
 
 
@@ -77,10 +76,10 @@ def test_the_worst_severity_wins(build_report: Callable[[str], Report]) -> None:
     report = build_report("fail")
     error = report.findings[0]
     for order in (
-        (error, replace(error, severity="warning")),
-        (replace(error, severity="warning"), error),
+        (error, error._replace(severity="warning")),
+        (error._replace(severity="warning"), error),
     ):
-        lines = stack_lines(replace(report, findings=order), Style())
+        lines = stack_lines(report._replace(findings=order), Style())
         assert next(line for line in lines if " flash " in line).startswith("x")
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -197,5 +196,5 @@ def test_a_fact_of_the_wrong_type_does_not_stop_the_table(
     report = build_report("pass")
     facts = of([known(path, value, "somewhere") for path in FACTS])
     for verdict in ("fail", "warn", "pass", "undetermined"):
-        changed = replace(report, snapshot=facts, verdict=verdict, missing=tuple(FACTS))
+        changed = report._replace(snapshot=facts, verdict=verdict, missing=tuple(FACTS))
         assert render(changed, Style(verbose=True)).startswith(verdict.upper())
