@@ -35,7 +35,7 @@ def folklore(
     output: options.Output = None,
     verbose: options.Verbose = False,
 ) -> Outcome:
-    """Say what is true of claims that posts and answers repeat, and since which release.
+    """Answer the claims that guides and posts repeat.
 
     Without WORDS all of them are listed. Exit code: 0, or 2 for wrong usage.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "flashdoctor/matrix/v1"
 
-app = new_app("Show the compatibility tables, and hold them against the package index.")
+app = new_app("Show the compatibility tables, check and renew them.")
 
 Name = Annotated[
     str | None,
@@ -69,7 +69,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 @app.callback()
 def matrix() -> None:
-    """Show the compatibility tables, and hold them against the package index."""
+    """Show the compatibility tables, check and renew them."""
 
 
 @app.command("show", cls=Command, context_settings={"ignore_unknown_options": True})

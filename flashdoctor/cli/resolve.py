@@ -86,7 +86,7 @@ def resolve(  # noqa: PLR0913 - one parameter is one option
     output: options.Output = None,
     verbose: options.Verbose = False,
 ) -> Outcome:
-    """Plan releases that fit this machine together, and print how to install them.
+    """Plan an installation that fits this machine.
 
     Exit code: 0 there is a plan, 1 there is none, 2 wrong usage, 3 no diagnosis.
     """
