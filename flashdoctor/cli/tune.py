@@ -14,6 +14,8 @@ from flashdoctor.errors import UsageError
 
 if TYPE_CHECKING:
     from flashdoctor.model.snapshot import Snapshot
+    from flashdoctor.model.tuning import TuneReport
+    from flashdoctor.tune.emit import Launch
 
 _DIGITS = 8
 GOALS = ("throughput", "latency", "long-context")
@@ -201,15 +203,8 @@ def tune(  # noqa: PLR0913 - one parameter is one option
         )
     finally:
         progress.clear()
-    if emit is not None and report.fits:
-        from flashdoctor.tune.emit import emit as written
-
-        return Outcome(text=written(emit, launch), exit_code=report.exit_code, output=output)
     if emit is not None:
-        write_stderr(
-            "flashdoctor: it does not fit, so there is nothing to emit (leave --emit out)\n"
-        )
-        return Outcome(text="", exit_code=report.exit_code)
+        return _emitted(emit, report, launch, output)
     if output_format == "json":
         from flashdoctor.render.json_v1 import dump
 
@@ -219,6 +214,18 @@ def tune(  # noqa: PLR0913 - one parameter is one option
 
         text = render_tune(report, read_style(output, verbose=verbose, quiet=quiet))
     return Outcome(text=text, exit_code=report.exit_code, output=output)
+
+
+def _emitted(form: str, report: TuneReport, launch: Launch, output: str | None) -> Outcome:
+    """Return the launch alone; nothing on standard output where it does not fit."""
+    if not report.fits:
+        write_stderr(
+            "flashdoctor: it does not fit, so there is nothing to emit (leave --emit out)\n"
+        )
+        return Outcome(text="", exit_code=report.exit_code)
+    from flashdoctor.tune.emit import emit
+
+    return Outcome(text=emit(form, launch), exit_code=report.exit_code, output=output)
 
 
 def _reject_mixtures(  # noqa: PLR0913 - every option that goes with few others
