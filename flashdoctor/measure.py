@@ -6,9 +6,12 @@ its own.
 
 from __future__ import annotations
 
+import json
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from flashdoctor.errors import TargetError
 from flashdoctor.model.trial import Measured, Outcome, Status, Trial
+from flashdoctor.probes.memory_watch import watch_memory
 from flashdoctor.target.process import Limits
 from flashdoctor.target.run import Exchange, exchange, failure
 from flashdoctor.tune import trials
@@ -27,6 +31,8 @@ START_S = 900.0
 RUN_S = 900.0
 """How long its workload may take."""
 
+RESULTS = "results.json"
+"""The file beside the logs: the `measured` object of the tune report, as far as it has come."""
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 Diagnose: TypeAlias = Callable[[bytes], str]
@@ -62,34 +68,128 @@ def measure(  # noqa: PLR0913 - what is tried, where, for how long, and who is t
 ) -> Measured:
     """Try the engine's defaults, what was chosen and its neighbours, and compare.
 
-    After `minutes` no further trial is begun. Every trial is given the same prompts.
+    The defaults and what was chosen are always tried, a neighbour only where it should end within
+    `minutes`. Every trial is given the same prompts. Ctrl-C and SIGTERM end it: what was measured
+    until then is returned, and after each trial it is in a file beside the logs.
     """
-    began = time.monotonic()
+    place = place._replace(logs=new_log_folder(place.logs))
+    planned = trials.trials_of(planner, decision)
     asked = planner.request.workload
     workload = {
         "requests": asked.requests, "prompt_tokens": asked.prompt, "output_tokens": asked.output,
     }  # fmt: skip
-    planned, outcomes = trials.trials_of(planner, decision), []
-    place = place._replace(logs=new_log_folder(place.logs))
-    for number, trial in enumerate(planned):
-        if minutes is not None and number > 1 and time.monotonic() - began > 60 * minutes:
-            break
-        progress(number, len(planned), trial.name)
-        outcome = run_trial(place, trial, workload, prompts=prompts)
-        outcomes.append(_with_log(outcome, diagnose))
+    clock, outcomes = _Clock(minutes), list[Outcome]()
+    result = _result(workload, planned, outcomes, place, clock)
+    try:
+        with _ended_by_sigterm():
+            for number, one in enumerate(planned):
+                limit_s = clock.limit_s(always=_is_asked_for(one))
+                if limit_s is None:
+                    break
+                progress(number, len(planned), one.trial.name)
+                outcomes.append(
+                    _tried(place, one, workload, prompts, diagnose=diagnose, limit_s=limit_s)
+                )
+                clock.next()
+                result = _result(workload, planned, outcomes, place, clock)
+                _keep(result, place.logs / RESULTS)
+    except KeyboardInterrupt:
+        result = replace(result, interrupted=True, seconds=clock.seconds)
+    return result
+
+
+class _Clock:
+    """The time that is left for trials, judged by what the last one took."""
+
+    def __init__(self, minutes: float | None) -> None:
+        self._budget_s = None if minutes is None else 60 * minutes
+        self._began = self._last = time.monotonic()
+        self._took_s = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def next(self) -> None:
+        """Note that a trial has ended."""
+        now = time.monotonic()
+        self._took_s, self._last = now - self._last, now
+
+    def limit_s(self, *, always: bool) -> float | None:
+        """Return how long the next trial may take, None where there is no time for it."""
+        if self._budget_s is None or always:
+            return START_S + RUN_S
+        left_s = self._budget_s - self.seconds
+        return left_s if left_s > self._took_s else None
+
+
+def _is_asked_for(planned: trials.Planned) -> bool:
+    return planned.trial.name in {trials.DEFAULT, trials.SAME_PRECISION, trials.CHOSEN}
+
+
+def _tried(  # noqa: PLR0913 - one trial, all that may be said of it
+    place: Place,
+    planned: trials.Planned,
+    workload: Mapping[str, int],
+    prompts: Sequence[str],
+    *,
+    diagnose: Diagnose,
+    limit_s: float,
+) -> Outcome:
+    """Run a trial, and add what its log and the GPU's memory say."""
+    with watch_memory() as watch:
+        ended = run_trial(place, planned.trial, workload, prompts=prompts, limit_s=limit_s)
+    outcome, use = _with_log(ended, diagnose), watch.use()
+    compared = trials.compare(planned.account, outcome.facts, use if outcome.ran else None)
+    return replace(outcome, gpu_use=use, compared=compared)
+
+
+def _result(
+    workload: Mapping[str, int],
+    planned: Sequence[trials.Planned],
+    outcomes: Sequence[Outcome],
+    place: Place,
+    clock: _Clock,
+) -> Measured:
+    """Return what the trials up to now say."""
     best = trials.best_of(outcomes)
+    same = trials.best_of(trials.same_precision(outcomes))
     chosen = next((item for item in outcomes if item.trial.name == trials.CHOSEN), None)
-    account = trials.account_of(planner, decision)
     return Measured(
         workload=workload,
         outcomes=tuple(outcomes),
         best=best.trial.name if best else None,
         gain=trials.gain_of(best, outcomes) if best else None,
-        compared=trials.compare(account, chosen.facts) if chosen else (),
-        left_out=tuple(trial.name for trial in planned[len(outcomes) :]),
+        same_precision=same.trial.name if same else None,
+        same_precision_gain=trials.gain_of(same, outcomes) if same else None,
+        compared=chosen.compared if chosen else (),
+        left_out=tuple(one.trial.name for one in planned[len(outcomes) :]),
         logs=str(place.logs),
-        seconds=time.monotonic() - began,
+        seconds=clock.seconds,
     )
+
+
+def _keep(result: Measured, file: Path) -> None:
+    """Write what is known beside the logs; a full disk is no reason to stop."""
+    with suppress(OSError):
+        file.write_text(json.dumps(result.to_json(), indent=2) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, which `timeout` and schedulers send, do what Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _with_log(outcome: Outcome, diagnose: Diagnose) -> Outcome:
@@ -115,6 +215,7 @@ def run_trial(  # noqa: PLR0913 - one trial, all that may be said of it
     prompts: Sequence[str] = (),
     seed: int = 0,
     environ: Mapping[str, str] | None = None,
+    limit_s: float | None = None,
 ) -> Outcome:
     """Start the engine, run the workload, end it. Never raises for what the target does.
 
@@ -129,7 +230,8 @@ def run_trial(  # noqa: PLR0913 - one trial, all that may be said of it
         "seed": seed,
         "log": str(log),
     }
-    limits = Limits(timeout_s=START_S + RUN_S, silence_s=START_S)
+    whole_s = START_S + RUN_S if limit_s is None else limit_s
+    limits = Limits(timeout_s=whole_s, silence_s=START_S)
     try:
         done = exchange(
             place.python, "measure", limits=limits, options=options, environ=environ,

@@ -26,10 +26,10 @@ LAYERS: dict[str, int] = {
     "model_folder": 5,
     "policy_file": 5,
     "pastes": 5,
-    "measure": 5,
     "probes": 5,
     "vllm_sources": 5,
     "upkeep": 5,
+    "measure": 6,  # over the probes: a GPU's memory is sampled while a trial runs
     "pipeline": 6,
     "planning": 7,
     "cli": 8,

@@ -12,6 +12,8 @@ and whether memory ran out. The engine runs as a server would run it, in a proce
 from __future__ import annotations
 
 import importlib
+import json
+import logging.config
 import os
 import pathlib
 import random
@@ -25,6 +27,7 @@ _OUT_OF_MEMORY = (
     "out of memory", "OutOfMemory", "No available memory", "is larger than the",
     "KV cache is needed", "less than desired GPU memory utilization",
 )  # fmt: skip
+_PROFILER = "vllm.v1.worker.gpu_worker"
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 _LOWEST_TOKEN, _HIGHEST_TOKEN = 10, 20000
 _LONGEST_WORDS = 2000
@@ -62,12 +65,35 @@ def write_to(log: str) -> None:
 def start(options: dict) -> object:
     """Return a vllm.LLM."""
     vllm = importlib.import_module("vllm")
+    tell_of_memory(options.get("log"))
     settings = dict(options.get("settings") or {})
     if not options.get("prompts"):
         settings.setdefault("skip_tokenizer_init", True)
     if not has_weights(options["model"]):
         settings.setdefault("load_format", "dummy")
     return vllm.LLM(model=options["model"], **settings)
+
+
+def tell_of_memory(log: str) -> None:
+    """Let vLLM log what it profiled: its worker says so in debug lines, and little else there.
+
+    The settings are vLLM's own with that one logger added, here for a forked engine and in a file
+    for one that starts anew. A user's own settings stay.
+    """
+    if not log or "VLLM_LOGGING_CONFIG_PATH" in os.environ:
+        return
+    try:
+        ours = importlib.import_module("vllm.logger").DEFAULT_LOGGING_CONFIG
+        config = json.loads(json.dumps(ours))
+        for handler in config["handlers"].values():
+            handler["level"] = "DEBUG"
+        config["loggers"][_PROFILER] = {"level": "DEBUG"}
+        path = pathlib.Path(log).with_name("logging.json")
+        path.write_text(json.dumps(config), encoding="utf-8")
+        logging.config.dictConfig(config)
+        os.environ["VLLM_LOGGING_CONFIG_PATH"] = str(path)
+    except Exception as error:
+        os.write(2, ("flashdoctor: no debug lines: %r\n" % error).encode())
 
 
 def has_weights(folder: str) -> bool:

@@ -120,7 +120,7 @@ Minutes = Annotated[
         "--minutes",
         metavar="N",
         show_default=False,
-        help="With --measure: begin no further trial after so long [default: all trials].",
+        help="With --measure: try a neighbour only if it should end by then [default: all trials].",
     ),
 ]
 Prompts = Annotated[

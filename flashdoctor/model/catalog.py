@@ -304,6 +304,7 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("engine.kv_gib", "float", "memory for the KV cache, GiB"),
     FactSpec("engine.kv_blocks", "int", "KV cache size in GPU blocks"),
     FactSpec("engine.weights_gib", "float", "memory of the loaded weights, GiB"),
+    FactSpec("engine.activation_gib", "float", "peak of the activations as it profiled it, GiB"),
     FactSpec("engine.graphs_gib", "float", "memory of the captured CUDA graphs, GiB"),
     FactSpec("engine.max_model_len", "int", "longest request that the engine takes, tokens"),
     FactSpec("engine.max_concurrency", "float", "full-length requests that the KV cache holds"),

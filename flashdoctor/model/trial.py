@@ -18,6 +18,55 @@ class Trial(NamedTuple):
     why: str
 
 
+class GpuUse(NamedTuple):
+    """Memory in use on one GPU, all processes together, sampled while a trial ran.
+
+    `before_mib` is the least that was seen, which is what others hold, and `most_mib` the most.
+    """
+
+    gpu: int
+    before_mib: int
+    most_mib: int
+    every_ms: int
+    samples: int
+
+    @property
+    def rise_gib(self) -> float:
+        """What the trial took at the most, in GiB."""
+        return (self.most_mib - self.before_mib) / 1024
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{gpu, before_mib, most_mib, every_ms, samples}`."""
+        return self._asdict()
+
+
+class Compared(NamedTuple):
+    """A figure of the memory account beside the real one; GiB, or tokens.
+
+    `source` says where the real one comes from.
+    """
+
+    name: str
+    predicted: float
+    real: float
+    source: str = ""
+
+    @property
+    def error(self) -> float:
+        """The prediction's relative error."""
+        return (self.predicted - self.real) / self.real if self.real else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{name, predicted, real, error, source}`."""
+        return {
+            "name": self.name,
+            "predicted": round(self.predicted, 3),
+            "real": self.real,
+            "error": round(self.error, 4),
+            "source": self.source,
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a trial gave.
@@ -25,6 +74,7 @@ class Outcome:
     `output_tps`: output tokens a second over the whole workload; `ttft_ms` and `tpot_ms`: of one
     request alone. `start_s`: until the engine was ready. `facts`: what its log says of itself, by
     fact path (`engine.kv_tokens`, `engine.weights_gib`, ...). `log`: the file that holds all of it.
+    `gpu_use`: None where NVML told nothing. `compared`: the account of these settings beside that.
     """
 
     trial: Trial
@@ -38,6 +88,8 @@ class Outcome:
     cause: str = ""
     log: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    gpu_use: GpuUse | None = None
+    compared: tuple[Compared, ...] = ()
 
     @property
     def ran(self) -> bool:
@@ -60,24 +112,9 @@ class Outcome:
             "cause": self.cause,
             "log": self.log,
             "engine": dict(self.facts),
+            "gpu_memory": self.gpu_use.to_json() if self.gpu_use else None,
+            "compared": [item.to_json() for item in self.compared],
         }
-
-
-class Compared(NamedTuple):
-    """A figure of the memory account beside what the engine said; GiB, or tokens."""
-
-    name: str
-    predicted: float
-    real: float
-
-    @property
-    def error(self) -> float:
-        """The prediction's relative error."""
-        return (self.predicted - self.real) / self.real if self.real else 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return `{name, predicted, real, error}`."""
-        return {**self._asdict(), "error": round(self.error, 4)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +122,21 @@ class Measured:
     """All trials of one launch.
 
     `workload`: `requests`, `prompt_tokens`, `output_tokens`. `best` names the fastest trial, and
-    `gain` says how many times as fast as the engine's defaults it was. `left_out` names trials that
-    the time did not allow. `logs` is the folder with what each engine printed.
+    `gain` says how many times as fast as the engine's defaults it was; `same_precision` and
+    `same_precision_gain` are these of the trials whose outputs are as those of the defaults.
+    `left_out` names trials that the time did not allow; `interrupted`: somebody ended it before.
+    `logs` is the folder with what each engine printed.
     """
 
     workload: Mapping[str, int]
     outcomes: tuple[Outcome, ...]
     best: str | None = None
     gain: float | None = None
+    same_precision: str | None = None
+    same_precision_gain: float | None = None
     compared: tuple[Compared, ...] = ()
     left_out: tuple[str, ...] = ()
+    interrupted: bool = False
     logs: str = ""
     seconds: float = 0.0
 
@@ -105,8 +147,11 @@ class Measured:
             "trials": [outcome.to_json() for outcome in self.outcomes],
             "best": self.best,
             "gain": self.gain,
+            "same_precision": self.same_precision,
+            "same_precision_gain": self.same_precision_gain,
             "compared": [item.to_json() for item in self.compared],
             "left_out": list(self.left_out),
+            "interrupted": self.interrupted,
             "logs": self.logs,
             "seconds": round(self.seconds, 1),
         }

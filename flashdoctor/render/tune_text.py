@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flashdoctor.model.finding import Report
 from flashdoctor.model.snapshot import Snapshot
-from flashdoctor.model.trial import Outcome
+from flashdoctor.model.trial import Measured, Outcome
 from flashdoctor.model.tuning import Choice, TuneReport
 from flashdoctor.render.clean import clean, clean_command, defuse
 from flashdoctor.render.findings import finding_lines
@@ -116,19 +116,44 @@ def _measured(report: TuneReport, style: Style) -> Iterator[list[str]]:
     rows = [("trial", "tokens/s", "gain", "first token", "next", "start")]
     rows += [_trial(item, base) for item in measured.outcomes]
     lines = [*indented(head, style.columns, 0), *table(rows, indent=2)]
-    if measured.best and measured.gain:
-        said = f"Fastest: {measured.best}, {measured.gain:.2f} x the engine's defaults."
-        lines += indented(clean(said), style.columns, 0)
-    if measured.left_out:
-        said = f"Not tried, for want of time: {', '.join(measured.left_out)}."
-        lines += indented(clean(said), style.columns, 0)
-    yield [*lines, *indented(f"Logs: {clean(measured.logs)}", style.columns, 0)]
+    for said in _conclusions(measured):
+        lines += indented(clean(said, _LIMIT), style.columns, 0)
+    yield [*lines, *indented(f"Logs: {clean(measured.logs, _LIMIT)}", style.columns, 0)]
     if measured.compared:
-        parts = [
-            (item.name, f"{item.predicted:,.1f}", f"{item.real:,.1f}", f"{100 * item.error:+.1f} %")
-            for item in measured.compared
-        ]
-        yield table([("", "predicted", "real", "off"), *parts], indent=2)
+        yield [*table(_compared(measured), indent=2), *_peak_note(measured, style)]
+
+
+def _conclusions(measured: Measured) -> Iterator[str]:
+    if measured.best and measured.gain:
+        yield f"Fastest: {measured.best}, {measured.gain:.2f} x the engine's defaults."
+    same, gain = measured.same_precision, measured.same_precision_gain
+    if same and gain and same != measured.best:
+        yield f"Fastest at the defaults' precision: {same}, {gain:.2f} x."
+    if measured.interrupted:
+        yield "Interrupted: this is what was measured until then."
+    if measured.left_out:
+        why = "" if measured.interrupted else ", for want of time"
+        yield f"Not tried{why}: {', '.join(measured.left_out)}."
+
+
+def _compared(measured: Measured) -> list[tuple[str, ...]]:
+    """Return the rows of predicted against real; the KV tokens are whole."""
+    rows: list[tuple[str, ...]] = [("", "predicted", "real", "off")]
+    for item in measured.compared:
+        whole = item.name.endswith("tokens")
+        form, unit = (",.0f", "") if whole else (",.2f", " GiB")
+        sizes = [f"{size:{form}}{unit}" for size in (item.predicted, item.real)]
+        rows.append((item.name, *sizes, f"{100 * item.error:+.1f} %"))
+    return rows
+
+
+def _peak_note(measured: Measured, style: Style) -> list[str]:
+    """Say where the peak comes from, which no engine logs."""
+    sources = [item.source for item in measured.compared if item.name.startswith("peak")]
+    if not sources:
+        return ["  No peak: NVML told nothing of the memory in use."]
+    said = f"peak: all that the engine's GPU had in use at the most ({sources[0]})"
+    return indented(clean(said, _LIMIT), style.columns, 2)
 
 
 def _trial(item: Outcome, base: float | None) -> tuple[str, str, str, str, str, str]:

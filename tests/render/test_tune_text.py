@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flashdoctor.model.finding import Advice, Finding
+from flashdoctor.model.trial import Compared, Measured, Outcome, Trial
 from flashdoctor.model.tuning import Attention, Choice, MemoryAccount, Proposal, TuneReport
 from flashdoctor.render.style import Style
 from flashdoctor.render.tune_text import render_tune
@@ -49,6 +50,34 @@ def report(**given_: Any) -> TuneReport:
                                changes_output=True),),
     }  # fmt: skip
     return TuneReport(**{**plain, **given_})
+
+
+def outcome(name: str, tps: float | None, **given_: Any) -> Outcome:
+    plain: dict[str, Any] = {"status": "ran", "ttft_ms": 30.1, "tpot_ms": 4.97, "start_s": 84.2}
+    trial = Trial(name, {}, "why")
+    return Outcome(trial=trial, output_tps=tps, **{**plain, **given_})
+
+
+def measured(**given_: Any) -> Measured:
+    plain: dict[str, Any] = {
+        "workload": {"requests": 1024, "prompt_tokens": 1024, "output_tokens": 256},
+        "outcomes": (
+            outcome("defaults", 5604.3),
+            outcome("same-precision", 6151.3),
+            outcome("chosen", 6611.8),
+            outcome("step-16384", None, status="out-of-memory", cause="cuda-out-of-memory"),
+        ),
+        "best": "chosen", "gain": 1.1798, "same_precision": "same-precision",
+        "same_precision_gain": 1.0976, "left_out": ("more-memory",), "logs": "trials-1",
+        "compared": (
+            Compared("weights", 14.99, 15.0, "the engine's log"),
+            Compared("KV tokens", 922816.0, 919824.0, "the engine's log"),
+            Compared("CUDA graphs", 1.02, 0.98, "the engine's log"),
+            Compared("peak, GPU in use", 129.51, 129.804, "NVML every 100 ms, less what was in use"
+                     " before"),
+        ),
+    }  # fmt: skip
+    return Measured(**{**plain, **given_})
 
 
 def finding(**given_: Any) -> Finding:
@@ -138,3 +167,25 @@ def test_any_words_and_sizes_can_be_shown(text: str, width: int, kv: float) -> N
     lines = render_tune(shown, Style(width=width)).splitlines()
     assert lines[0].startswith("FITS")
     assert all(line == line.rstrip() for line in lines)
+
+
+def test_what_was_measured_is_a_table_with_predicted_against_real() -> None:
+    text = render_tune(report(measured=measured()), Style(width=100))
+    assert re.search(r"chosen +6,612 +1\.18 x +30\.1 ms +5\.0 ms +84 s", text)
+    assert re.search(r"step-16384 +out-of-memory", text)
+    assert "Fastest: chosen, 1.18 x the engine's defaults." in text
+    assert "Fastest at the defaults' precision: same-precision, 1.10 x." in text
+    assert "Not tried, for want of time: more-memory." in text
+    assert re.search(r"weights +14\.99 GiB +15\.00 GiB +-0\.1 %", text)
+    assert re.search(r"KV tokens +922,816 +919,824 +\+0\.3 %", text)
+    assert re.search(r"CUDA graphs +1\.02 GiB +0\.98 GiB +\+4\.1 %", text)
+    assert re.search(r"peak, GPU in use +129\.51 GiB +129\.80 GiB +-0\.2 %", text)
+    assert "(NVML every 100 ms, less what was in use before)" in " ".join(text.split())
+
+
+def test_a_peak_that_nobody_told_is_named() -> None:
+    held = measured(compared=(Compared("weights", 14.99, 15.0),), interrupted=True)
+    text = render_tune(report(measured=held), Style(width=100))
+    assert "No peak: NVML told nothing of the memory in use." in text
+    assert "Interrupted: this is what was measured until then." in text
+    assert "Not tried: more-memory." in text

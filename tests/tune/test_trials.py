@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashdoctor.data.tables import load_tables
-from flashdoctor.model.trial import Outcome, Status, Trial
+from flashdoctor.model.trial import GpuUse, Outcome, Status, Trial
 from flashdoctor.model.versions import Capability
 from flashdoctor.tune.config import parse_config
 from flashdoctor.tune.flags import read_table
@@ -20,10 +20,13 @@ from flashdoctor.tune.trials import (
     CHOSEN,
     DEFAULT,
     MOST,
+    PEAK,
+    SAME_PRECISION,
     best_of,
     compare,
     gain_of,
     read_engine,
+    same_precision,
     trials_of,
 )
 
@@ -41,7 +44,7 @@ def planner(model: str = "llama3.1-8b", pins: tuple[str, ...] = (), **given_: An
 
 
 def tried(used: Planner) -> dict[str, Trial]:
-    return {trial.name: trial for trial in trials_of(used, used.decide())}
+    return {one.trial.name: one.trial for one in trials_of(used, used.decide())}
 
 
 def test_the_defaults_come_first_and_no_two_are_alike() -> None:
@@ -63,6 +66,10 @@ def test_outputs_change_only_where_allowed_and_then_the_dtype_is_tried_alone() -
     assert allowed["defaults-fp8-kv"].settings == {
         "max_model_len": 131072, "kv_cache_dtype": "fp8"}  # fmt: skip
     assert "kv_cache_dtype" not in allowed[DEFAULT].settings
+    assert list(allowed)[:3] == [DEFAULT, SAME_PRECISION, CHOSEN]
+    plain = {k: v for k, v in allowed[CHOSEN].settings.items() if k != "kv_cache_dtype"}
+    assert allowed[SAME_PRECISION].settings == plain
+    assert len(allowed) <= MOST
 
 
 def test_pins_are_held_in_every_trial() -> None:
@@ -92,6 +99,28 @@ def test_the_best_and_its_gain() -> None:
     assert gain_of(outcomes[2], outcomes) is None
     assert best_of([outcomes[2]]) is None
     assert gain_of(best, [best]) is None
+
+
+def test_gains_at_the_same_precision_leave_fp8_out() -> None:
+    fp8 = Outcome(
+        trial=Trial(CHOSEN, {"kv_cache_dtype": "fp8"}, "why"), status="ran", output_tps=6611.0
+    )
+    outcomes = [outcome(DEFAULT, 5604.0), outcome(SAME_PRECISION, 6151.0), fp8]
+    assert best_of(outcomes) is fp8
+    assert best_of(same_precision(outcomes)) is outcomes[1]
+    assert same_precision([fp8]) == ()
+
+
+def test_the_peak_of_a_recorded_run() -> None:
+    """618 MiB were in use before, 133,537 when the engine ran."""
+    used = planner("qwen2.5-7b")
+    use = GpuUse(gpu=0, before_mib=618, most_mib=133537, every_ms=100, samples=900)
+    (peak,) = compare(used.account(used.base(1, entry="llm")), {}, use)
+    assert peak.name == PEAK
+    assert peak.real == pytest.approx(129.804, abs=0.001)
+    assert abs(peak.error) < 0.03
+    idle = use._replace(most_mib=618)
+    assert compare(used.account(used.base(1, entry="llm")), {}, idle) == ()
 
 
 def test_the_account_is_compared_with_what_a_recorded_engine_said() -> None:

@@ -66,6 +66,10 @@ def test_any_text_is_survived(
          "engine.kv_gib", 3.54),
         ("Maximum concurrency for 32768 tokens per request: 92.82x", "engine.max_model_len", 32768),
         ("Graph capturing finished in 8 secs, took 0.31 GiB", "engine.graphs_gib", 0.31),
+        ("usage is 14.99 GiB for weight, 0.85 GiB for peak activation, 0.27 GiB for non-torch",
+         "engine.activation_gib", 0.85),
+        ("non_torch_memory takes 0.16GiB; PyTorch activation peak memory takes 1.26GiB; the rest",
+         "engine.activation_gib", 1.26),
         ("vLLM is using nccl==2.27.3", "torch.nccl", "2.27.3"),
     ],
 )  # fmt: skip
