@@ -3,7 +3,9 @@
 Any of that can hang or take the process down. So each step is announced before it begins and its
 facts are emitted as soon as it ends: what was learned before a crash stays learned, and the name
 of the step that died is known. Options: `facts` (false: import torch only, for a child that goes
-on behind a crash) and `imports`, a list of {"module": name, "file": path or null}.
+on behind a crash), `smoke` (the smoke agent's options: where the kernel ran, its cases run before
+the imports, so that torch starts once for both; each of its events comes as a `smoke` step's), and
+`imports`, a list of {"module": name, "file": path or null}.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ _CUDNN_9 = 90000
 
 def main(parts: object, options: dict, emit: object) -> None:
     """Run the steps; a torch that does not import ends them."""
-    del parts
     crash_quietly()
     begin(emit, "torch")
     try:
@@ -31,8 +32,9 @@ def main(parts: object, options: dict, emit: object) -> None:
         emit_facts(emit, [known("live.status", "error"), known("live.error", words(error))])
         emit({"agent": "live", "step": "end"})
         return
-    if options.get("facts", True):
-        report_torch(torch, emit)
+    ran = report_torch(torch, emit) if options.get("facts", True) else False
+    if ran and options.get("smoke") and not run_cases(parts, options["smoke"], emit):
+        return  # this process must not go on
     for item in options.get("imports", ()):
         report_import(torch, item, emit)
     emit({"agent": "live", "step": "end"})
@@ -94,8 +96,11 @@ def attempt(path: str, step: object) -> dict:
     return known(path, value) if value is not None else unknown(path, "torch does not say")
 
 
-def report_torch(torch: object, emit: object) -> None:
-    """Report version and devices, start CUDA, run the kernel, list the libraries."""
+def report_torch(torch: object, emit: object) -> bool:
+    """Report version and devices, start CUDA, run the kernel, list the libraries.
+
+    Return whether the kernel ran.
+    """
     emit_facts(emit, [attempt("live.torch_version", lambda: str(torch.__version__))])
     begin(emit, "cuda")
     available = attempt("live.cuda_available", lambda: bool(torch.cuda.is_available()))
@@ -105,9 +110,9 @@ def report_torch(torch: object, emit: object) -> None:
     if error:
         facts.append(known("live.error", error))
     emit_facts(emit, facts)
-    if available["value"] and not error:
-        report_device(torch, emit)
+    ran = bool(available["value"]) and not error and report_device(torch, emit)
     emit_facts(emit, [attempt("live.libraries", mapped_libraries)])
+    return ran
 
 
 def start_error(torch: object) -> str | None:
@@ -121,8 +126,8 @@ def start_error(torch: object) -> str | None:
     return None
 
 
-def report_device(torch: object, emit: object) -> None:
-    """Report the first device, cuDNN and whether a kernel of torch runs on it."""
+def report_device(torch: object, emit: object) -> bool:
+    """Report the first device, cuDNN and whether a kernel of torch runs on it; return that."""
     cuda = torch.cuda
     emit_facts(emit, [
         attempt("live.capability", lambda: "%d.%d" % tuple(cuda.get_device_capability(0))),
@@ -132,13 +137,25 @@ def report_device(torch: object, emit: object) -> None:
     begin(emit, "kernel")
     try:
         wrong = kernel_is_wrong(torch)
+        said = "its result differs from the CPU's" if wrong else None
     except BaseException as error:
-        facts = [known("live.kernel_ran", False), known("live.kernel_error", words(error))]
-    else:
-        facts = [known("live.kernel_ran", not wrong)]
-        if wrong:
-            facts.append(known("live.kernel_error", "its result differs from the CPU's"))
-    emit_facts(emit, facts)
+        said = words(error)
+    facts = [known("live.kernel_error", said)] if said else []
+    emit_facts(emit, [known("live.kernel_ran", not said), *facts])
+    return not said
+
+
+def run_cases(parts: object, options: dict, emit: object) -> bool:
+    """Run the smoke agent in here; return whether the process may go on behind it."""
+    begin(emit, "smoke")
+    kinds = []  # type: list
+
+    def pass_on(event: dict) -> None:
+        kinds.append(event["event"])
+        emit({"agent": "live", "step": "smoke", "event": event})
+
+    parts.smoke.main(parts, options, pass_on)
+    return kinds[-1] == "end"
 
 
 def kernel_is_wrong(torch: object) -> bool:

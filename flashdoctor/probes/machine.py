@@ -51,9 +51,11 @@ def read_machine(
     seen = snapshots.merge(snapshots.of(gpu.result()), snapshots.of(host.result()))
     collected, path = target.result()
     audited = snapshots.of(_audit(collected, environ))
-    live = _read_live(smoke, seen, collected, path, environ)
-    found = snapshots.merge(live, seen, snapshots.of(collected.facts), audited)
-    return snapshots.merge(found, _read_smoke(found, path, environ, required))
+    found = snapshots.merge(seen, snapshots.of(collected.facts), audited)
+    reason = _why_not_live(smoke, seen, collected)
+    if reason or path is None:
+        return snapshots.merge(_not_live(reason or "there is no target Python"), found)
+    return _read_live(found, collected, path, environ, required)
 
 
 def _read_target(
@@ -92,31 +94,29 @@ def _audit(collected: Collected, environ: Mapping[str, str]) -> list[Fact]:
     return audit(collected.files, default_folder(environ))
 
 
+def _not_live(reason: str) -> Snapshot:
+    from flashdoctor.smoke import skipped
+    from flashdoctor.target import live
+
+    not_run = skipped.not_run("no kernel of torch ran before")
+    return snapshots.of((*live.not_run(reason), *not_run))
+
+
 def _read_live(
-    smoke: Smoke,
-    seen: Snapshot,
+    found: Snapshot,
     collected: Collected,
-    path: Path | None,
+    path: Path,
     environ: Mapping[str, str],
+    required: Iterable[Component],
 ) -> Snapshot:
-    from flashdoctor.target.live import not_run, plan_imports, run_live
+    """Return what was found with the live.* and smoke.* facts: torch starts once for both."""
+    from flashdoctor.smoke.quick import QuickLook
+    from flashdoctor.target.live import plan_imports, run_live
 
-    reason = _why_not_live(smoke, seen, collected)
-    if reason or path is None:
-        return snapshots.of(not_run(reason or "there is no target Python"))
-    return snapshots.of(run_live(path, imports=plan_imports(collected), environ=environ))
-
-
-def _read_smoke(
-    found: Snapshot, path: Path | None, environ: Mapping[str, str], required: Iterable[Component]
-) -> Snapshot:
-    if path is None or found.value("live.kernel_ran") is not True:
-        from flashdoctor.smoke.skipped import not_run
-
-        return snapshots.of(not_run("no kernel of torch ran before"))
-    from flashdoctor.smoke.quick import run_quick
-
-    return snapshots.of(run_quick(path, found, required, environ))
+    look = QuickLook(found, required)
+    live = run_live(path, imports=plan_imports(collected), environ=environ, guest=look)
+    found = snapshots.merge(snapshots.of(live), found)
+    return snapshots.merge(found, snapshots.of(look.facts(path, found, environ)))
 
 
 def _why_not_live(smoke: Smoke, seen: Snapshot, collected: Collected) -> str:

@@ -79,6 +79,36 @@ def run_cases(
     return replace(_merge(cases, _again(runs, run)), seconds=time.monotonic() - began)
 
 
+class Guest:
+    """Cases that begin in a child which has imported torch for something else (target/live.py).
+
+    What is left undone there gets children of its own.
+    """
+
+    def __init__(self, cases: Sequence[Case], options: Mapping[str, Any] | None = None) -> None:
+        self.limit_s = sum(case.limit_s + _END_S for case in cases)
+        settings = {"seed": int.from_bytes(os.urandom(4), "big"), **(options or {})}
+        self._work = _Work(cases, settings, _Count(len(cases), lambda *_: None))
+        self._work.begin()
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options of the agent."""
+        return self._work.options()
+
+    def hear(self, event: Event) -> float | None:
+        """Take an event; return how long the child may be silent after it."""
+        return self._work.hear(event)
+
+    def close(self, done: Exchange) -> None:
+        """Read how the child ended; where it ended before the cases, nothing has become of them."""
+        if self._work.started:
+            self._work.close(done)
+
+    def finish(self, python: str | Path, environ: Mapping[str, str] | None = None) -> SmokeRun:
+        """Run what is left, and return all of it."""
+        return _finish(self._work, python, environ)
+
+
 def _lanes(cases: Sequence[Case]) -> list[list[Case]]:
     """Return the cases of each child; the first one's may be none."""
     many = (os.cpu_count() or 1) >= _CORES
@@ -130,7 +160,10 @@ def _run_lane(
     count: _Count,
 ) -> SmokeRun:
     """Run cases in one child as long as it lives, and the rest in the next one."""
-    work = _Work(cases, options, count)
+    return _finish(_Work(cases, options, count), python, environ)
+
+
+def _finish(work: _Work, python: str | Path, environ: Mapping[str, str] | None) -> SmokeRun:
     while work.left:
         limits = Limits(timeout_s=_LONGEST_S, silence_s=START_S)
         work.begin()
@@ -166,14 +199,14 @@ class _Work:
     def begin(self) -> None:
         """Get ready for a child."""
         self._children += 1
-        self._started, self._finished, self._current = False, False, ""
+        self.started, self._finished, self._went_on, self._current = False, False, False, ""
         self._count.show("starting torch")
 
     def hear(self, event: Event) -> float | None:
         """Take an event; return how long the child may be silent after it."""
         kind, name = event.get("event"), str(event.get("name", ""))
         if kind == "start":
-            self._started = True
+            self.started = True
             self._start = self._start or event
         elif kind == "begin" and self._case(name):
             self._current = name
@@ -194,21 +227,21 @@ class _Work:
 
     def _keep(self, name: str, event: Event) -> None:
         self._results[name] = event
+        self._went_on = True
         self._count.show("", done=1)
         self.left = [case for case in self.left if case.name != name]
         self._current = ""
 
     def close(self, done: Exchange) -> None:
-        """Read how a child ended: what it left undone is the next one's, but for its last case."""
-        if not self._started:
+        """Read how a child ended: what it left undone is the next one's, but for its last case.
+
+        After any result, a case that did not begin gets another child.
+        """
+        if not self.started:
             self.give_up(failure(done).message)
-        elif self.left and (self._current or self._finished or not self._went_on(done)):
+        elif self.left and (self._current or self._finished or not self._went_on):
             name = self._current or self.left[0].name
             self._keep(name, self._ending(name, done))
-
-    def _went_on(self, done: Exchange) -> bool:
-        """Whether this child gave any result: then a case that did not begin gets another one."""
-        return any(report.get("event") == "result" for report in done.reports)
 
     def _ending(self, name: str, done: Exchange) -> Event:
         """Return the result of a case in which the child ended, or that it left out."""

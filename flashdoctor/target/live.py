@@ -1,6 +1,7 @@
 """A live import in a child: what torch, CUDA and the extensions say when they are really loaded.
 
-A crash, a hang or an exception of one step is a result; the steps behind it get a new child.
+A crash, a hang or an exception of one step is a result; the steps behind it get a new child. A
+guest may use the first child once a kernel of torch has run in it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from flashdoctor.errors import TargetError
 from flashdoctor.model.catalog import FACTS
@@ -22,13 +23,31 @@ TIMEOUT_S = 180.0
 SILENCE_S = 60.0
 
 _SOURCE = "import of torch"
-_CUDA_STEPS = frozenset({"cuda", "kernel"})
+_GUEST_STEP = "smoke"
+_FIRST_STEPS = frozenset({"cuda", "kernel", _GUEST_STEP})
 _MODULE_NAMES: Mapping[str, str] = {
     "vllm": "vllm._C",
     "vllm.fa2": "vllm.vllm_flash_attn._vllm_fa2_C",
     "vllm.fa3": "vllm.vllm_flash_attn._vllm_fa3_C",
     "xformers": "xformers._C",
 }
+
+
+class Guest(Protocol):
+    """What else runs in the first child, where torch has started already: the smoke agent."""
+
+    @property
+    def limit_s(self) -> float:
+        """How long it may take in all."""
+
+    def options(self) -> Mapping[str, Any]:
+        """Return its options of the smoke agent."""
+
+    def hear(self, event: Mapping[str, Any]) -> float | None:
+        """Take an event; return how long the child may be silent after it."""
+
+    def close(self, done: Exchange) -> None:
+        """Read how the child ended."""
 
 
 class Import(NamedTuple):
@@ -64,24 +83,28 @@ def plan_imports(collected: Collected) -> tuple[Import, ...]:
     return tuple(planned)
 
 
-def run_live(
+def run_live(  # noqa: PLR0913 - what to import, in what, for how long, and who comes along
     python: str | Path,
     *,
     imports: Sequence[Import] = (),
     environ: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
     silence_s: float = SILENCE_S,
+    guest: Guest | None = None,
 ) -> tuple[Fact, ...]:
     """Import torch and then `imports` in children; return the live.* facts.
 
-    `timeout_s` for everything, `silence_s` for one step. Never raises for what the target does.
+    `timeout_s` for everything but the guest, `silence_s` for one step. Never raises for what the
+    target does.
     """
-    run = _LiveRun(imports)
-    deadline = time.monotonic() + timeout_s
-    while run.goes_on and time.monotonic() < deadline:
-        limits = Limits(timeout_s=deadline - time.monotonic(), silence_s=silence_s)
+    run = _LiveRun(imports, guest, _Clock(timeout_s, silence_s))
+    while run.goes_on:
+        limits = Limits(timeout_s=run.limit_s(), silence_s=silence_s)
         try:
-            done = exchange(python, "live", limits=limits, options=run.options(), environ=environ)
+            done = exchange(
+                python, "live", limits=limits, options=run.options(), environ=environ,
+                watch=run.hear,
+            )  # fmt: skip
         except TargetError as error:
             return not_run(error.message)
         run.take(done)
@@ -97,23 +120,76 @@ def not_run(reason: str) -> tuple[Fact, ...]:
     )
 
 
+class _Clock:
+    """The time for all steps, which stands still while a guest has the child."""
+
+    def __init__(self, timeout_s: float, silence_s: float) -> None:
+        self._silence_s = silence_s
+        self._deadline = time.monotonic() + timeout_s
+        self._stopped: float | None = None
+
+    def stop(self) -> None:
+        """Stop where it does not stand already."""
+        self._stopped = time.monotonic() if self._stopped is None else self._stopped
+
+    def go_on(self) -> None:
+        """Go on where it stands."""
+        if self._stopped is not None:
+            self._deadline += time.monotonic() - self._stopped
+            self._stopped = None
+
+    def left_s(self) -> float:
+        """Return what is left."""
+        return self._deadline - time.monotonic()
+
+    def step_s(self) -> float:
+        """Return how long a step may take."""
+        return min(self._silence_s, self.left_s())
+
+
 class _LiveRun:
     """What is known after the children so far, and what is left for the next one."""
 
-    def __init__(self, imports: Sequence[Import]) -> None:
+    def __init__(self, imports: Sequence[Import], guest: Guest | None, clock: _Clock) -> None:
         self._left = list(imports)
+        self._guest, self._clock = guest, clock
         self._facts: dict[str, Fact] = {}
         self._records: list[dict[str, Any]] = []
         self._children = 0
-        self.goes_on = True
+        self._moves = True
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another child has something left to do, and time to do it."""
+        return self._moves and self._clock.left_s() > 0
+
+    def limit_s(self) -> float:
+        """Return how long the next child may take."""
+        extra_s = self._guest.limit_s if self._guest and not self._children else 0
+        return self._clock.left_s() + extra_s
 
     def options(self) -> dict[str, Any]:
         imports = [{"module": i.module, "file": i.file} for i in self._left]
-        return {"facts": self._children == 0, "imports": imports}
+        options: dict[str, Any] = {"facts": self._children == 0, "imports": imports}
+        if self._guest and not self._children:
+            options["smoke"] = dict(self._guest.options())
+        return options
+
+    def hear(self, report: Mapping[str, Any]) -> float | None:
+        """Hand the guest what is its own; return how long the child may be silent."""
+        event = report.get("event")
+        if self._guest and report.get("step") == _GUEST_STEP and isinstance(event, Mapping):
+            self._clock.stop()
+            return self._guest.hear(event)
+        self._clock.go_on()
+        return self._clock.step_s()
 
     def take(self, done: Exchange) -> None:
-        """Read one child's reports; `goes_on` where another child has something left to do."""
+        """Read one child's reports, and whether there is something left for another one."""
         step, finished = "start", False
+        self._clock.go_on()
+        if self._guest and not self._children:
+            self._guest.close(done)
         self._children += 1
         before = len(self._left)
         for report in done.reports:
@@ -126,8 +202,8 @@ class _LiveRun:
             finished = finished or report.get("step") == "end"
         if not finished:
             self._died(step, done)
-        moved_on = len(self._left) < before or (self._children == 1 and step in _CUDA_STEPS)
-        self.goes_on = bool(self._left) and not finished and moved_on
+        moved_on = len(self._left) < before or (self._children == 1 and step in _FIRST_STEPS)
+        self._moves = bool(self._left) and not finished and moved_on
 
     def _add(self, facts: Iterable[Fact]) -> None:
         self._facts |= {fact.path: fact for fact in facts if fact.path.startswith("live.")}
@@ -140,6 +216,8 @@ class _LiveRun:
 
     def _died(self, step: str, done: Exchange) -> None:
         """Record a child that ended inside a step; `start` is before torch's import began."""
+        if step == _GUEST_STEP:
+            return
         status, error = _ending(step, done)
         if self._left and step == self._left[0].module:
             module = self._left.pop(0).module

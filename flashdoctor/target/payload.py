@@ -19,15 +19,17 @@ import flashdoctor
 from flashdoctor.errors import TargetError
 
 _PACKAGE = "flashdoctor.agents"
+_SMOKE_PARTS = (
+    "smoke_measure", "smoke_problem", "smoke_sdpa", "smoke_flash", "smoke_others", "smoke_config",
+    "smoke_transformers", "smoke_vllm",
+)  # fmt: skip
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "collect": (
         "report", "requirements", "distributions", "environment", "packages", "torch_files",
         "attention", "collect",
     ),
-    "smoke": (
-        "live", "smoke_measure", "smoke_problem", "smoke_sdpa", "smoke_flash", "smoke_others",
-        "smoke_config", "smoke_transformers", "smoke_vllm", "smoke",
-    ),
+    "smoke": ("live", *_SMOKE_PARTS, "smoke"),
+    "live": (*_SMOKE_PARTS, "smoke", "live"),
 }  # fmt: skip
 """Agents of more than one part, the main one last; any other agent is its own only part."""
 

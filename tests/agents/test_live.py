@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 live: Any = importlib.import_module("flashdoctor.agents.live")
+smoke: Any = importlib.import_module("flashdoctor.agents.smoke")
+measure: Any = importlib.import_module("flashdoctor.agents.smoke_measure")
 
 MAPS = """\
 00400000-00401000 r-xp 00000000 fe:00 123    /usr/bin/python3.11
@@ -52,6 +54,26 @@ def test_reads_the_maps_of_this_process() -> None:
 )
 def test_reads_cudnn_numbers(number: int | None, text: str | None) -> None:
     assert live.cudnn_text(number) == text
+
+
+@pytest.mark.parametrize(("fatal", "goes_on"), [(False, True), (True, False)])
+def test_the_smoke_agent_runs_in_the_same_process(
+    monkeypatch: pytest.MonkeyPatch, *, fatal: bool, goes_on: bool
+) -> None:
+    """A case of no api that anybody knows is enough to see the events, and a loss of the GPU."""
+    torch = SimpleNamespace(__version__="2.11.0", cuda=SimpleNamespace(is_available=lambda: False))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(smoke, "is_lost", lambda _bench: fatal)
+    parts = SimpleNamespace(live=live, smoke=smoke, smoke_measure=measure, smoke_sdpa=None)
+    emitted: list[dict[str, Any]] = []
+    case = {"name": "a", "api": "none", "backend": "default"}
+    monkeypatch.setattr(smoke, "fill", lambda *_: 1 / 0)
+    monkeypatch.setattr(parts, "smoke_sdpa", SimpleNamespace(refusal_lines=lambda _told: []))
+    assert live.run_cases(parts, {"cases": [case], "quick": True}, emitted.append) is goes_on
+    assert emitted[0] == {"agent": "live", "step": "begin", "name": "smoke"}
+    assert {(item["agent"], item["step"]) for item in emitted[1:]} == {("live", "smoke")}
+    kinds = [item["event"]["event"] for item in emitted[1:]]
+    assert kinds == ["start", "begin", "result", *(["end"] if goes_on else [])]
 
 
 def test_an_exception_reads_as_the_last_line_of_its_traceback() -> None:

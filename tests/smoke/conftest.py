@@ -86,7 +86,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def put(parts: Mapping[str, Any] | None = None, start: Mapping[str, Any] | None = None) -> None:
         texts = {"parts": repr(dict(parts or {})), "start": repr(dict(start or {}))}
         agent, real = AGENT.format(**texts), payload._text
-        monkeypatch.setattr(payload, "_PARTS", {"smoke": ("smoke",)})
+        monkeypatch.setattr(payload, "_PARTS", {"smoke": ("smoke",), "live": ("smoke", "live")})
         monkeypatch.setattr(payload, "_text", lambda n: agent if n == "smoke" else real(n))
         monkeypatch.setattr(payload, "_code", lambda _name: "")
 

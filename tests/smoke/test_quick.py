@@ -13,11 +13,11 @@ from flashdoctor import pipeline
 from flashdoctor.model import snapshot as snapshots
 from flashdoctor.model.facts import known
 from flashdoctor.model.snapshot import Snapshot
-from flashdoctor.probes import machine
 from flashdoctor.render.style import Style
 from flashdoctor.render.terminal import render
-from flashdoctor.smoke.quick import run_quick
+from flashdoctor.smoke.quick import QuickLook
 from flashdoctor.smoke.skipped import PATHS, not_run
+from flashdoctor.target.live import Import, run_live
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 SOUND = ("gpu=NVIDIA H200", "driver=580.95.05", "torch=2.11.0+cu130", "torch.cudnn=9.19.0.56",
@@ -48,7 +48,8 @@ def look(
             parts[name.replace("_", "-")] = given
         play(parts, start)
         facts = stack(*SOUND)
-        found = snapshots.of(run_quick(python, facts, required, ENVIRON))
+        ran = snapshots.merge(snapshots.of([known("live.kernel_ran", True, "x")]), facts)
+        found = snapshots.of(QuickLook(facts, required).facts(python, ran, ENVIRON))
         assert set(found.facts) == set(PATHS)
         return snapshots.merge(found, facts)
 
@@ -121,18 +122,156 @@ def test_assumed_facts_fit_and_prove_nothing(stack: Any) -> None:
     assert check(left_out, "flash-attn")[0].verdict == "pass"
 
 
-@pytest.mark.parametrize(("ran", "looked"), [(True, True), (False, False), (None, False)])
-def test_it_runs_where_a_kernel_of_torch_ran(
-    monkeypatch: pytest.MonkeyPatch, ran: bool | None, looked: bool
+TORCH = """\
+import types
+__version__ = "2.11.0+cu130"
+version = types.SimpleNamespace(cuda="13.0")
+float32 = "f"
+backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 91900))
+cuda = types.SimpleNamespace(
+    is_available=lambda: True, device_count=lambda: 1, init=lambda: None,
+    get_device_capability=lambda index: (9, 0), get_arch_list=lambda: ["sm_90"],
+    synchronize=lambda: None,
+)
+class Matrix:
+    __add__ = __mod__ = __matmul__ = reshape = to = lambda self, *_: self
+    cpu = lambda self: self
+arange = lambda count, dtype: Matrix()
+equal = lambda left, right: True
+with open(__file__ + ".starts", "a") as file:
+    file.write("x")
+"""
+CASES = ("sdpa-default-d128", "sdpa-flash-d128", "sdpa-math-d128", "flash-attn-d128")
+
+
+class Together:
+    """A live import whose first child also takes the quick look; torch is a stub."""
+
+    def __init__(self, folder: Path, python: Path, facts: Snapshot) -> None:
+        self._file = folder / "torch.py"
+        self._python, self._facts = python, facts
+        self.torch()
+
+    def torch(self, old: str = "", new: str = "") -> None:
+        assert old in TORCH
+        self._file.write_text(TORCH.replace(old, new, 1), encoding="utf-8")
+
+    def run(self, *modules: str, **limits: float) -> tuple[Snapshot, list[tuple[str, str]]]:
+        """Return the facts, and the status of each case."""
+        environ = {**ENVIRON, "PYTHONPATH": str(self._file.parent)}
+        look = QuickLook(self._facts, ())
+        imports = [Import(module=name) for name in modules]
+        live = run_live(self._python, imports=imports, environ=environ, guest=look, **limits)
+        found = snapshots.merge(snapshots.of(live), self._facts)
+        found = snapshots.merge(found, snapshots.of(look.facts(self._python, found, environ)))
+        cases = found.value("smoke.cases") or []
+        return found, [(item["name"], item["status"]) for item in cases]
+
+    @property
+    def starts(self) -> int:
+        """How often torch was imported."""
+        file = self._file.with_name("torch.py.starts")
+        return len(file.read_text(encoding="utf-8")) if file.exists() else 0
+
+
+@pytest.fixture
+def together(tmp_path: Path, python: Path, stack: Any) -> Together:
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    return Together(folder, python, stack(*SOUND))
+
+
+def statuses(**changed: str) -> list[tuple[str, str]]:
+    return [(name, changed.get(name.replace("-", "_"), "inferred")) for name in CASES]
+
+
+def imports_of(found: Snapshot) -> list[tuple[str, str]]:
+    return [(row["module"], row["status"]) for row in found.value("live.imports")]
+
+
+def test_torch_starts_once_for_the_live_import_and_the_cases(
+    together: Together, play: Callable[..., None]
 ) -> None:
-    calls: list[Any] = []
+    play(start=START)
+    found, cases = together.run("json", "no_such_module")
+    assert cases == statuses()
+    assert imports_of(found) == [("json", "ok"), ("no_such_module", "error")]
+    assert (found.value("live.status"), found.value("live.kernel_ran")) == ("ok", True)
+    assert together.starts == 1
 
-    def note(*given: Any) -> tuple[()]:
-        calls.append(given)
-        return ()
 
-    monkeypatch.setattr("flashdoctor.smoke.quick.run_quick", note)
-    facts = [] if ran is None else [known("live.kernel_ran", ran, "x")]
-    found = machine._read_smoke(snapshots.of(facts), Path("python"), {}, ("sdpa",))
-    assert bool(calls) is looked
-    assert found.value("smoke.status") == (None if looked else "not-run")
+@pytest.mark.parametrize(
+    "part",
+    [{"die": True}, {"result": {"status": "error", "fatal": True}}],
+    ids=["dies", "gives up"],
+)
+def test_a_case_that_ends_the_process_costs_nothing_else(
+    together: Together, play: Callable[..., None], part: Any
+) -> None:
+    play({"sdpa-flash-d128": part}, START)
+    found, cases = together.run("json")
+    assert cases == statuses(sdpa_flash_d128="died")
+    assert imports_of(found) == [("json", "ok")]
+    assert (found.value("live.status"), found.value("live.kernel_ran")) == ("ok", True)
+    assert found["live.error"].state == "absent"
+    assert together.starts == 2  # once more for the import; the played agent imports no torch
+
+
+def test_a_case_that_hangs_is_killed_at_its_limit(
+    together: Together, play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flashdoctor.smoke.run._Work._limit", lambda _self, _name: 1.0)
+    play({"flash-attn-d128": {"hang": True}}, START)
+    found, cases = together.run("json")
+    assert cases == statuses(flash_attn_d128="timeout")
+    assert "within 1 s" in found.value("smoke.cases")[-1]["reason"]
+    assert imports_of(found) == [("json", "ok")]
+
+
+def test_a_case_may_take_longer_than_all_that_is_live(
+    together: Together, play: Callable[..., None]
+) -> None:
+    play({"flash-attn-d128": {"wait": 4.0}}, START)
+    found, cases = together.run("json", timeout_s=3.0, silence_s=2.0)
+    assert cases == statuses()
+    assert imports_of(found) == [("json", "ok")]
+
+
+def test_an_import_that_dies_behind_the_cases_leaves_them_as_they_are(
+    together: Together, play: Callable[..., None]
+) -> None:
+    play(start=START)
+    (together._file.parent / "bad.py").write_text("import os; os.abort()", encoding="utf-8")
+    found, cases = together.run("bad", "json")
+    assert cases == statuses()
+    assert imports_of(found) == [("bad", "crashed"), ("json", "ok")]
+    assert together.starts == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("lambda left, right: True", "lambda left, right: False", "ok"),
+        ("lambda: None,\n    get_dev", "__import__('os').abort,\n    get_dev", "crashed"),
+        ("import types", "raise ImportError('no')", "error"),
+    ],
+)
+def test_no_case_runs_where_no_kernel_of_torch_ran(
+    together: Together, play: Callable[..., None], old: str, new: str, status: str
+) -> None:
+    play(start=START)
+    together.torch(old, new)
+    found, cases = together.run()
+    assert (cases, found.value("live.status")) == ([], status)
+    assert (found.value("smoke.status"), found["smoke.proven"].reason) == (
+        "not-run", "no kernel of torch ran before",
+    )  # fmt: skip
+
+
+def test_the_cases_are_the_same_whatever_cudnn_is_loaded(stack: Any) -> None:
+    facts = stack(*SOUND)
+    for version in ("8.9.2", "9.10.2", "9.19.0"):
+        live = snapshots.of([known("live.cudnn", version, "x")])
+        told = QuickLook(snapshots.merge(live, facts), ("fa3", "vllm")).options()
+        plain = QuickLook(facts, ("fa3", "vllm")).options()
+        assert told["cases"] == plain["cases"]
