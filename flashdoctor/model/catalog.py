@@ -62,7 +62,7 @@ GPU_KEYS = (
 
 SMOKE_KEYS = (
     "name", "api", "backend", "expected_family", "family", "proven", "as_expected", "status", "ms",
-    "gain", "kernel", "max_abs_error", "causes", "reason", "fix", "components",
+    "seconds", "gain", "kernel", "max_abs_error", "causes", "reason", "fix", "components",
 )  # fmt: skip
 
 

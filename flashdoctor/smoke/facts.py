@@ -92,6 +92,7 @@ def _record(item: SmokeCase) -> dict[str, Any]:
         "as_expected": item.as_expected,
         "status": item.status,
         "ms": item.ms,
+        "seconds": item.seconds,
         "gain": item.gain_over_math,
         "kernel": item.kernel[:_LONGEST_KERNEL] if item.kernel else None,
         "max_abs_error": item.max_abs_error,

@@ -53,7 +53,7 @@ CRASH = "import ctypes; ctypes.string_at(0)"
 HANG = "import time; time.sleep(300)"
 
 
-def live(site: Any, modules: Iterable[str | Import] = (), **limits: float) -> dict[str, Fact]:
+def live(site: Any, modules: Iterable[str | Import] = (), **limits: Any) -> dict[str, Fact]:
     imports = [item if isinstance(item, Import) else Import(module=item) for item in modules]
     facts = run_live(site.python, imports=imports, environ=site.environ, **limits)
     found = {fact.path: fact for fact in facts}
