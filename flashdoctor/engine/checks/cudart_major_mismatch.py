@@ -21,6 +21,10 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
 """Fact group -> modules whose live import shows whether the package can be loaded."""
 
 
+_OPTIONAL = frozenset({"xformers"})
+"""Packages that no flash attention needs: what uses them falls back."""
+
+
 class _Link(NamedTuple):
     package: str
     major: int
@@ -28,7 +32,7 @@ class _Link(NamedTuple):
 
 
 def judge(view: View) -> Judgement:
-    """Warn where the other runtime is evidently there, since the package could be imported."""
+    """Warn where the other runtime is evidently there, or nothing that counts needs the package."""
     cuda = versions.major(view.need("torch.cuda") or "")
     links = list(_links(view))
     wrong = [link for link in links if cuda and link.major != cuda]
@@ -36,7 +40,8 @@ def judge(view: View) -> Judgement:
         if not links:
             raise MissingFactError("flash_attn.extension_needed")
         return passed("torch.cuda", *(link.path for link in links))
-    first = next((link for link in wrong if not _loads(view, link.package)), wrong[0])
+    grave = [link for link in wrong if not _is_mild(view, link.package)]
+    first = (grave or wrong)[0]
     return failed(
         first.path,
         f"{first.package}.version",
@@ -44,7 +49,7 @@ def judge(view: View) -> Judgement:
         "torch.cuda",
         detail=f"{first.package} is built for CUDA {first.major}, torch for CUDA {cuda}.",
         values={"advice.package": first.package.replace("_", "-")},
-        severity="warning" if _loads(view, first.package) else None,
+        severity=None if grave else "warning",
     )
 
 
@@ -55,6 +60,10 @@ def _links(view: View) -> Iterator[_Link]:
             found = filter(None, map(_CUDART.match, needed))
             path = f"{package}.extension_needed"
             yield from (_Link(package, int(match[1]), path) for match in found)
+
+
+def _is_mild(view: View, package: str) -> bool:
+    return package in _OPTIONAL or _loads(view, package)
 
 
 def _loads(view: View, package: str) -> bool:

@@ -31,3 +31,12 @@ def test_a_package_without_the_shared_runtime_is_free(look: Look) -> None:
     facts = {"flash_attn.extension_needed": ["libc10.so"], "torch.version": "2.11.0+cu130"}
     with pytest.raises(MissingFactError):
         judge(look(facts))
+
+
+def test_xformers_is_not_what_flash_attention_stands_on(look: Look) -> None:
+    """As seen on an H200: torch 2.11.0+cu130, xformers 0.0.35 for CUDA 12, flash-attn ran."""
+    facts = {"torch.version": "2.11.0+cu130", "xformers.version": "0.0.35",
+             "xformers.extension_needed": ["libc10.so", "libcudart.so.12"]}  # fmt: skip
+    assert judge(look(facts)).severity == "warning"
+    both = judge(look({**facts, **FLASH}))
+    assert (both.severity, both.values) == (None, {"advice.package": "flash-attn"})
