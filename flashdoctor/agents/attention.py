@@ -1,4 +1,4 @@
-# ruff: noqa: PTH112, PTH113, PTH118, PTH119, PTH208 - pathlib's import costs more than this whole part
+# ruff: noqa: PTH112, PTH113, PTH116, PTH118, PTH119, PTH208 - pathlib's import costs more than this whole part
 """Agent part: flash-attn in its three distributions, vLLM's and xformers' bundled kernels."""
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 WHEEL_PATHS = tuple("flash_attn.wheel." + name for name in ("file", "python", "abi", "platform"))
 FLASH_PATHS = ("flash_attn.extension", "flash_attn.extension_present", "flash_attn.leftover")
 FA3_PATHS = ("flash_attn_3.module", "flash_attn_3.extension")
+FA4_PATHS = ("flash_attn_4.replaced",)
 VLLM_PATHS = ("vllm.extension", "vllm.fa2.extension", "vllm.fa3.extension", "vllm.bundled")
 XFORMERS_PATHS = ("xformers.extension",)
 
@@ -114,6 +115,42 @@ def state_fa3(report: object, scan: object) -> None:
     package = folder or _namespace(scan, "flash_attn_3")
     file = scan.extension(package, "_C") or find_beside_modules(scan, "flash_attn_3_cuda")
     report.extension("flash_attn_3", file, "sys.path")
+
+
+def state_fa4(report: object, scan: object) -> None:
+    """State which of FlashAttention-4's files another distribution has written over.
+
+    flash-attn 2.8 brings an early flash_attn/cute of its own; the one installed last wins.
+    """
+    found = scan.first("flash-attn-4", "flash-attn-cute")
+    if found is None:
+        report.absent(FA4_PATHS[0], "sys.path")
+        return
+    record, source = found.read("RECORD"), "RECORD of " + found.name
+    if record is None:
+        report.unknown(FA4_PATHS[0], source, "there is no such file")
+        return
+    files = [name for name, size in sizes(record) if is_another(found.folder, name, size)]
+    report.known_or_absent(FA4_PATHS[0], sorted(files) or None, source)
+
+
+def sizes(record: str) -> list:
+    """Return (path, bytes) of the modules in a RECORD; lines without a size are left out."""
+    rows = [line.rsplit(",", 2) for line in record.splitlines()]
+    return [
+        (row[0], int(row[2]))
+        for row in rows
+        if len(row) == len(("path", "hash", "size")) and row[0].endswith(".py")
+        if row[2].isascii() and row[2].isdigit()
+    ]
+
+
+def is_another(folder: str, name: str, size: int) -> bool:
+    """Whether a file is gone, or is not as long as the RECORD says."""
+    try:
+        return os.stat(os.path.join(folder, name)).st_size != size
+    except (OSError, ValueError):
+        return True
 
 
 def _namespace(scan: object, name: str) -> str | None:

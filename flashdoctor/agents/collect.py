@@ -59,6 +59,7 @@ def state_attention(parts: object, report: object, scan: object) -> None:
         (attention.WHEEL_PATHS, attention.state_wheel),
         (attention.FLASH_PATHS, attention.state_flash),
         (attention.FA3_PATHS, attention.state_fa3),
+        (attention.FA4_PATHS, attention.state_fa4),
         (attention.VLLM_PATHS, attention.state_vllm),
         (attention.XFORMERS_PATHS, attention.state_xformers),
     ):

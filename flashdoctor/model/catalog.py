@@ -239,6 +239,7 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("flash_attn_3.version", "version", "version of the distribution flash-attn-3"),
     FactSpec("flash_attn_3.module", "word", "import name: flash_attn_interface or flash_attn_3"),
     FactSpec("flash_attn_4.version", "version", "version of the distribution flash-attn-4"),
+    FactSpec("flash_attn_4.replaced", "texts", "its modules that are gone or of another length"),
     # vLLM.
     FactSpec("vllm.version", "version", "version of vLLM"),
     FactSpec("vllm.torch_pin", "text", "torch that this vLLM requires"),

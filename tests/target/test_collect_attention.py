@@ -121,6 +121,28 @@ def test_flash_attn_3_is_told_by_module_and_extension(
     assert found["flash_attn.version"].state == "absent"
 
 
+@pytest.mark.parametrize(
+    ("on_disk", "replaced"),
+    [
+        ({"interface.py": "new", "mask.py": "mask"}, None),
+        ({"interface.py": "older", "mask.py": "mask"}, ["flash_attn/cute/interface.py"]),
+        ({"interface.py": "new"}, ["flash_attn/cute/mask.py"]),
+    ],
+)
+def test_flash_attn_4_tells_which_of_its_files_are_not_its_own(
+    site: Any, on_disk: dict[str, str], replaced: list[str] | None
+) -> None:
+    record = (
+        "flash_attn/cute/interface.py,sha256=x,3\n"
+        "flash_attn/cute/mask.py,sha256=x,4\n"
+        "flash_attn/cute/py.typed,sha256=x,9\n"
+        "flash_attn_4-4.0.0b15.dist-info/RECORD,,\n"
+    )
+    files = {f"flash_attn/cute/{name}": text for name, text in on_disk.items()}
+    site.install("flash-attn-4", "4.0.0b15", files=files, info={"RECORD": record})
+    assert site.facts()["flash_attn_4.replaced"].value == replaced
+
+
 def test_vllm_tells_its_pins_and_what_it_carries(site: Any) -> None:
     names = ("_C.abi3.so", "vllm_flash_attn/_vllm_fa2_C.abi3.so",
              "vllm_flash_attn/_vllm_fa3_C.abi3.so", "vllm_flash_attn/cute/__init__.py",
