@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -268,6 +268,19 @@ def judge_snapshot(  # noqa: PLR0913 - what to judge, by what, and from when on 
     )
 
 
+def exact_fixes(report: Report, doubted: Collection[str] = ()) -> Report:
+    """Return a report whose fixes install just what this machine and its packages need.
+
+    `doubted`: facts that were only mentioned, so that nothing is planned on them. Costs nothing
+    where no other release of a package would mend anything.
+    """
+    if not any(item.fix.package and item.severity != "info" for item in report.findings):
+        return report
+    from flashdoctor.resolve import fixes
+
+    return fixes.exact_fixes(report, tables(), rules(), doubted)
+
+
 def diff(
     before: Snapshot,
     after: Snapshot,
@@ -305,6 +318,7 @@ def diagnose(
     from flashdoctor.logs.matcher import make_index
     from flashdoctor.logs.parser import load_parsers
     from flashdoctor.logs.scan import scan
+    from flashdoctor.model.log import MENTION
 
     loaded = tables()
     index = loaded.derived("signature index", lambda _: make_index(signatures()))
@@ -321,6 +335,8 @@ def diagnose(
         required=frozenset(required),
         fail_on=fail_on,
     )
+    doubted = {path for path, trust in reading.trust.items() if trust <= MENTION}
+    report = exact_fixes(report, doubted)
     return report._replace(tool={"name": "flashdoctor", "version": __version__})
 
 

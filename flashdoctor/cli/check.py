@@ -132,6 +132,7 @@ def check(  # noqa: PLR0913 - one parameter is one option
         fail_on=cast("FailOn", fail_on or "error"),
         policy=ruling,
     )
+    report = pipeline.exact_fixes(report)
     context = Context(command="check", fail_on=fail_on or "error")
     tell = partial(_beside, snapshot, assume)
     return outcome(asked, report, context, tell, verbose=verbose, quiet=quiet)

@@ -82,6 +82,7 @@ def make_fix(row: Mapping[str, Any]) -> Fix:
         text=row["text"],
         commands=tuple(row.get("commands", ())),
         safety=row.get("safety", "manual"),
+        package=row.get("package"),
     )
 
 

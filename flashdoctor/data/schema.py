@@ -14,7 +14,7 @@ from flashdoctor.data.provenance import META, sourced
 from flashdoctor.data.shape import Field, Section, Shape, may, need
 from flashdoctor.data.signature_shape import SIGNATURES
 from flashdoctor.model.claim import VERDICTS
-from flashdoctor.model.rule import BASES, COMPONENTS, LAYERS, SAFETIES, SEVERITIES
+from flashdoctor.model.rule import BASES, COMPONENTS, LAYERS, PACKAGES, SAFETIES, SEVERITIES
 
 SCHEMA = "flashdoctor/matrices/v1"
 
@@ -32,6 +32,7 @@ _FIX = Section(
         "text": need("text"),
         "commands": may("text", many=True),
         "safety": may("text", *SAFETIES),
+        "package": may("text", *PACKAGES),
     },
     single=True,
 )

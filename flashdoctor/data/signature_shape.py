@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flashdoctor.data.shape import Field, Section, Shape, may, need
 from flashdoctor.model.log import LOG_LAYERS, STRENGTHS
-from flashdoctor.model.rule import LAYERS, SAFETIES, SEVERITIES
+from flashdoctor.model.rule import LAYERS, PACKAGES, SAFETIES, SEVERITIES
 
 _SOURCE = Section({"url": need("text"), "checked": need("date")}, single=True)
 _FIX = Section(
@@ -12,6 +12,7 @@ _FIX = Section(
         "text": need("text"),
         "commands": may("text", many=True),
         "safety": may("text", *SAFETIES),
+        "package": may("text", *PACKAGES),
     },
     single=True,
 )

@@ -40,6 +40,7 @@ def fill(fix: Fix, snapshot: Snapshot, values: Mapping[str, str]) -> Advice:
         text=_PLACEHOLDER.sub(lambda match: lookup(match[1]) or "unknown", fix.text),
         commands=tuple(command for command in commands if command is not None),
         safety=fix.safety,
+        package=fix.package,
     )
 
 

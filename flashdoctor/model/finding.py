@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from flashdoctor.model.rule import Component, Safety, Severity
+from flashdoctor.model.rule import Component, Package, Safety, Severity
 from flashdoctor.model.snapshot import Snapshot
 
 SCHEMA = "flashdoctor/report/v1"
@@ -30,12 +30,57 @@ class Evidence(NamedTuple):
         return {**key, "value": self.value, "where": self.where}
 
 
+class Remedy(NamedTuple):
+    """An install plan behind a fix: what its commands change, and what was found to be well then.
+
+    `releases` holds what is installed anew, by package; `assume` the same as items of `--assume`;
+    `heals` the ids of the findings that are gone afterwards.
+    """
+
+    releases: Mapping[str, str]
+    removes: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
+    heals: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan's object in a fix."""
+        return {
+            "releases": dict(self.releases),
+            "removes": list(self.removes),
+            "assume": list(self.assume),
+            "heals": list(self.heals),
+        }
+
+
 class Advice(NamedTuple):
-    """A fix with the user's values filled in."""
+    """A fix with the user's values filled in.
+
+    `package`: see `Fix`. `plan`: what its commands do, where they were planned for this machine;
+    `healed_by` names the finding whose commands mend this one as well. `leaves_open`: the facts
+    that the commands would depend on and that nobody stated.
+    """
 
     text: str
     commands: tuple[str, ...] = ()
     safety: Safety = "manual"
+    package: Package | None = None
+    plan: Remedy | None = None
+    healed_by: str | None = None
+    leaves_open: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fix's object in the contract; what does not apply is left out."""
+        more = {
+            "plan": self.plan.to_json() if self.plan else None,
+            "healed_by": self.healed_by,
+            "leaves_open": list(self.leaves_open) or None,
+        }
+        return {
+            "text": self.text,
+            "commands": list(self.commands),
+            "safety": self.safety,
+            **{key: value for key, value in more.items() if value is not None},
+        }
 
 
 class Finding(NamedTuple):
@@ -75,11 +120,7 @@ class Finding(NamedTuple):
             "layer": self.layer,
             "follows": self.follows,
             "evidence": [item.to_json() for item in self.evidence],
-            "fix": {
-                "text": self.fix.text,
-                "commands": list(self.fix.commands),
-                "safety": self.fix.safety,
-            },
+            "fix": self.fix.to_json(),
             "sources": list(self.sources),
             **certainty,
         }

@@ -10,11 +10,13 @@ Severity: TypeAlias = Literal["error", "warning", "info"]
 Basis: TypeAlias = Literal["measured", "documented", "inferred"]
 Safety: TypeAlias = Literal["safe", "disruptive", "manual"]
 Component: TypeAlias = Literal["sdpa", "flash-attn", "fa3", "fa4", "vllm", "transformers"]
+Package: TypeAlias = Literal["torch", "vllm", "flash-attn", "fa3", "fa4", "transformers"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 BASES: tuple[Basis, ...] = ("measured", "documented", "inferred")
 SAFETIES: tuple[Safety, ...] = ("safe", "disruptive", "manual")
 COMPONENTS: tuple[Component, ...] = ("sdpa", "flash-attn", "fa3", "fa4", "vllm", "transformers")
+PACKAGES: tuple[Package, ...] = ("torch", "vllm", "flash-attn", "fa3", "fa4", "transformers")
 LAYERS = (
     "host", "driver", "launch", "cuda", "torch", "flash-attn", "kernel", "build", "quantization",
     "framework", "multi-gpu", "internal",
@@ -34,11 +36,14 @@ class Fix(NamedTuple):
 
     A command with a value that is not known is left out. `safety`: `safe` changes nothing that
     works, `disruptive` replaces packages or drivers, `manual` cannot be done by a command.
+    `package`: another release or build of it mends this, so that an install plan for the very
+    machine takes the place of `commands`.
     """
 
     text: str
     commands: tuple[str, ...] = ()
     safety: Safety = "manual"
+    package: Package | None = None
 
 
 class Example(NamedTuple):

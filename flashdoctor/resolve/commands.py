@@ -16,12 +16,43 @@ _BUILD_TOOLS = ("packaging", "psutil", "ninja", "wheel", "setuptools")
 _FA3_SOURCE = "https://github.com/Dao-AILab/flash-attention"
 
 
-def commands(plan: Plan, installer: Installer, stale: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the commands in their order. `stale` names packages that must go first."""
-    install = _INSTALL[installer]
+def commands(
+    plan: Plan,
+    installer: Installer,
+    stale: tuple[str, ...] = (),
+    *,
+    companions: tuple[str, ...] = (),
+) -> Iterator[str]:
+    """Yield the commands in their order.
+
+    `stale` names packages that must go first, `companions` those that follow torch's release.
+    """
     if stale:
         yield f"{_UNINSTALL[installer]} {' '.join(stale)}"
-    yield from _base(plan, installer)
+    yield from _base(plan, installer, companions)
+    yield from _flash_attns(plan, installer)
+
+
+def partial_commands(
+    plan: Plan,
+    installer: Installer,
+    stale: tuple[str, ...],
+    changed: frozenset[str],
+    companions: tuple[str, ...] = (),
+) -> Iterator[str]:
+    """Yield the commands for what of a plan is `changed` where all else is there already."""
+    if changed & {"torch", "vllm"}:
+        yield from commands(plan, installer, stale, companions=companions)
+        return
+    if stale:
+        yield f"{_UNINSTALL[installer]} {' '.join(stale)}"
+    if "transformers" in changed:
+        yield f"{_INSTALL[installer]} transformers=={plan.transformers}"
+    yield from _flash_attns(plan, installer)
+
+
+def _flash_attns(plan: Plan, installer: Installer) -> Iterator[str]:
+    install = _INSTALL[installer]
     if plan.flash_attn_url:
         yield f"{install} {_quoted(plan, plan.flash_attn_url)}"
     if plan.flash_attn_3 and not _has_build(plan, "flash-attn-3"):
@@ -57,28 +88,31 @@ def torch_requirements(plan: Plan, *, full: bool) -> list[str]:
     return [torch, f"triton=={plan.triton}"] if is_open else [torch]
 
 
-def _base(plan: Plan, installer: Installer) -> Iterator[str]:
+def _base(plan: Plan, installer: Installer, companions: tuple[str, ...]) -> Iterator[str]:
     """Yield torch and what comes from the package index.
 
     vLLM's torchvision and torchaudio must be of torch's CUDA, so they are resolved together with it
     wherever that is not the package index's own.
     """
     install, others = _INSTALL[installer], [_quoted(plan, item) for item in packages(plan)]
+    if companions:
+        install += " --upgrade"
     if plan.torch_index is None:
         if others:
             yield f"{install} {' '.join(others)}"
         return
     if plan.torch_is_default:
-        yield f"{install} {' '.join([*torch_requirements(plan, full=False), *others])}"
+        words = [*torch_requirements(plan, full=False), *companions, *others]
+        yield f"{install} {' '.join(words)}"
     elif plan.vllm:
         full = installer == "pip"
-        words = [*torch_requirements(plan, full=full), *others]
+        words = [*torch_requirements(plan, full=full), *companions, *others]
         yield f"{install} {' '.join(words)} {_beside(plan, installer)}"
     else:
-        words = torch_requirements(plan, full=True)
+        words = [*torch_requirements(plan, full=True), *companions]
         yield f"{install} {' '.join(words)} --index-url {plan.torch_index_url}"
         if others:
-            yield f"{install} {' '.join(others)}"
+            yield f"{_INSTALL[installer]} {' '.join(others)}"
 
 
 def _beside(plan: Plan, installer: Installer) -> str:
