@@ -318,7 +318,6 @@ def diagnose(
     from flashdoctor.logs.matcher import make_index
     from flashdoctor.logs.parser import load_parsers
     from flashdoctor.logs.scan import scan
-    from flashdoctor.model.log import MENTION
 
     loaded = tables()
     index = loaded.derived("signature index", lambda _: make_index(signatures()))
@@ -335,9 +334,17 @@ def diagnose(
         required=frozenset(required),
         fail_on=fail_on,
     )
-    doubted = {path for path, trust in reading.trust.items() if trust <= MENTION}
-    report = exact_fixes(report, doubted)
+    report = exact_fixes(report, _doubted(reading))
     return report._replace(tool={"name": "flashdoctor", "version": __version__})
+
+
+def _doubted(reading: Reading) -> set[str]:
+    """Return the facts that a text only mentions; its tracebacks' own paths are no mere mention."""
+    from flashdoctor.logs.parsers.python_paths import PATH_SOURCE
+    from flashdoctor.model.log import MENTION
+
+    mentioned = (path for path, trust in reading.trust.items() if trust <= MENTION)
+    return {path for path in mentioned if reading.snapshot[path].source != PATH_SOURCE}
 
 
 def _redacted_reading(reading: Reading) -> Reading:

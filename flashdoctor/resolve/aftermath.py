@@ -21,7 +21,7 @@ from flashdoctor.resolve.wants import PATHS
 _OF_THE_RUN = ("live.", "smoke.", "log.", "engine.")
 """What was seen of the installation while it was in use: no longer true of another one."""
 
-_GROUPS: Mapping[str, tuple[str, ...]] = {
+GROUPS: Mapping[str, tuple[str, ...]] = {
     "torch": ("torch.", "triton.", "torchvision.", "torchaudio."),
     "vllm": (
         "vllm.",
@@ -148,7 +148,7 @@ def _items(machine: Machine, plan: Plan, changed: frozenset[str]) -> Iterator[st
 
 def facts_after(machine: Machine, moved: Move) -> Snapshot:
     """Return all that is known with the plan carried out."""
-    gone = [prefix for name in (*moved.changed, *moved.removed) for prefix in _GROUPS[name]]
+    gone = [prefix for name in (*moved.changed, *moved.removed) for prefix in GROUPS[name]]
     prefixes = (*_OF_THE_RUN, *gone)
     kept = {f.path: f for f in machine.installed if not f.path.startswith(prefixes)}
     stated = read_assumptions(moved.assume)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -57,8 +57,8 @@ def is_outside_tables(machine: Machine, name: str) -> bool:
     if version is None:
         return False
     if name == "vllm":
-        known = lookup.vllm_torch_pin(machine.tables, version) is not None
-        return not known or versions.public(version) != version
+        is_release = version.replace(".post", ".").replace(".", "").isdigit()
+        return not is_release or lookup.vllm_torch_pin(machine.tables, version) is None
     return name == "transformers" and lookup.transformers_release(machine.tables, version) is None
 
 
@@ -78,7 +78,7 @@ def _cost(change: Change) -> tuple[int, int, list[int]]:
     return (size, ("stays", "variant", "free").index(change.torch), [-rank for rank in ranks])
 
 
-def wanted_under(machine: Machine, names: Iterable[str], change: Change) -> Iterator[Want]:
+def wanted_under(machine: Machine, names: Collection[str], change: Change) -> Iterator[Want]:
     """Yield what to search for: what may not move by its very release.
 
     A flash-attn that stays beside a torch that stays is left alone altogether, and transformers
@@ -87,8 +87,12 @@ def wanted_under(machine: Machine, names: Iterable[str], change: Change) -> Iter
     own = machine.installed
     if change.torch == "variant":
         yield Want("torch", f"=={versions.public(own.value('torch.version', ''))}")
+    elif "torch" in names:
+        yield Want("torch")
     for name in names:
-        if name == "torch" or name in change.packages or not is_installed(machine, name):
-            yield Want(name) if name != "torch" else Want("torch")
+        if name == "torch":
+            continue
+        if name in change.packages or not is_installed(machine, name):
+            yield Want(name)
         elif name == "vllm" or (name in FLASH_ATTNS and change.torch != "stays"):
             yield Want(name, f"=={versions.public(own.value(PATHS[name]))}")

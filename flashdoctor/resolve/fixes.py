@@ -35,6 +35,10 @@ _NAMES = {
 
 _ALWAYS_NEEDED = ("gpu.compute_capability", "python.version", "torch.version")
 _OWN = {"vllm": "vllm.version", "transformers": "transformers.version"}
+_OF_THE_SYSTEM = ("driver.version", "os.platform", "os.glibc")
+_PURE = frozenset({"transformers", "fa4"})
+"""Packages whose wheel is the same on every system."""
+
 _COMPILED = frozenset({"flash-attn", "fa3"})
 _INSTALLS = regex(
     r"\b(?:pip3?|uv pip) install\b.*?[\s\"'](?:torch|vllm|flash-attn|flash-attn-4|transformers)"
@@ -103,7 +107,8 @@ def _general(finding: Finding, facts: Snapshot, tables: Tables) -> Finding:
     if not is_target(finding) or not any(map(_ANY_INSTALL.search, fix.commands)):
         return finding
     own = [_OWN[fix.package]] if fix.package in _OWN else []
-    paths = [*_ALWAYS_NEEDED, *own, "driver.version", "os.platform", "os.glibc"]
+    system = () if fix.package in _PURE else _OF_THE_SYSTEM
+    paths = [*_ALWAYS_NEEDED, *own, *system]
     left = tuple(path for path in paths if _is_open(path, facts, tables))
     said = _sentence([_NAMES[path] for path in left])
     text = f"{fix.text} Not known here, and left open: {said}."
@@ -175,7 +180,8 @@ def _exact(fix: Advice, found: Repair, mended: tuple[str, ...], needed: Collecti
 def _left_open(found: Repair, needed: Collection[str]) -> tuple[str, ...]:
     """Return what nobody stated: of the machine, and of the packages that are to work."""
     asked = [_OWN[component] for component in needed if component in _OWN]
-    paths = (*asked, "driver.version", "os.platform", "os.glibc")
+    system = () if found.move.changed <= _PURE else _OF_THE_SYSTEM
+    paths = (*asked, *system)
     facts, tables = found.machine.installed, found.machine.tables
     return tuple(path for path in paths if _is_open(path, facts, tables))
 
@@ -185,7 +191,7 @@ def _replaced(found: Repair) -> Iterator[str]:
     own = found.machine.installed
     packages = {"flash-attn": "flash-attn", "fa3": "flash-attn-3"}
     for name, package in packages.items():
-        if name in found.move.changed and own[PATHS[name]].is_known:
+        if name in found.move.changed and own[PATHS[name]].state != "absent":
             yield package
 
 
