@@ -12,14 +12,17 @@ from flashdoctor.model import snapshot as snapshots
 from flashdoctor.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from flashdoctor.data.tables import Tables
     from flashdoctor.engine.verdict import FailOn
     from flashdoctor.measure import Place
+    from flashdoctor.model.claim import Claim
     from flashdoctor.model.facts import Fact
     from flashdoctor.model.lint import Launched, LintFinding, LintReport
     from flashdoctor.model.llm import Model
     from flashdoctor.model.plan import Emit, Installer, Resolution
     from flashdoctor.model.trial import Measured
     from flashdoctor.model.tuning import TuneReport
+    from flashdoctor.resolve.wants import Want
     from flashdoctor.tune.emit import Launch
     from flashdoctor.tune.forms import Command
     from flashdoctor.tune.plan import Request
@@ -50,17 +53,40 @@ def resolve(
     from flashdoctor.resolve.wants import parse_names, parse_wants
 
     loaded = pipeline.tables()
+    asked = parse_wants(wants)
     found = planner.resolve(
         snapshot,
         loaded,
         pipeline.rules(),
-        wants=parse_wants(wants),
+        wants=asked,
         keep=parse_names("--keep", keep),
         installer=installer,
         emits=emits,
     )
     tool = {"name": "flashdoctor", "version": __version__}
-    return replace(found, matrix_date=loaded.date, tool=tool)
+    claims = _claims_behind(asked, snapshot, loaded)
+    return replace(found, matrix_date=loaded.date, tool=tool, folklore=claims)
+
+
+def _claims_behind(wants: Iterable[Want], snapshot: Snapshot, loaded: Tables) -> tuple[Claim, ...]:
+    """Return the claims that a wish stands upon: what was asked for, on each GPU that is there."""
+    from flashdoctor.data.folklore import about_plan
+    from flashdoctor.engine.derive import derive
+    from flashdoctor.engine.view import MissingFactError, View
+
+    asked = [str(want) for want in wants]
+    try:
+        devices = View(derive(snapshot, loaded), loaded).devices() if asked else []
+    except MissingFactError:
+        devices = [{}] if asked else []
+    found = (
+        claim
+        for device in devices
+        for claim in about_plan(
+            loaded, asked, device.get("name") or "", device.get("compute_capability")
+        )
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails

@@ -14,7 +14,7 @@ from flashdoctor.model.regex import regex
 from flashdoctor.model.versions import order
 
 _TABLE = "folklore"
-_LISTS = ("keywords", "patterns", "launch", "hits", "misses")
+_LISTS = ("keywords", "patterns", "launch", "capabilities", "hits", "misses")
 _OTHERS = ("package", "since", "said", "note", "unverified")
 _WORD = regex(r"[a-z0-9]+(?:\.[0-9a-z]+)*")
 _SHORT = 3
@@ -107,18 +107,26 @@ def _words(text: str) -> list[str]:
     return [word for word in dict.fromkeys(found) if word not in _COMMON]
 
 
-def mentioned(tables: Tables, text: str) -> tuple[Claim, ...]:
+def mentioned(tables: Tables, text: str, capability: str | None = None) -> tuple[Claim, ...]:
     """Return the claims that a text carries: a log, a sentence, a command. Its first 16 KiB count.
+
+    `capability` is the GPU's that it is about; without one, claims about certain GPUs are left out.
 
     A name in a text is not yet the claim: patterns are made of what only a believer writes, or of
     the very message that people misread.
     """
-    return tuple(claim for claim in load_claims(tables) if claim.is_in(text[:_LONGEST]))
+    return tuple(
+        claim
+        for claim in load_claims(tables)
+        if claim.is_about(capability) and claim.is_in(text[:_LONGEST])
+    )
 
 
-def about_plan(tables: Tables, wants: Iterable[str], gpu: str) -> tuple[Claim, ...]:
+def about_plan(
+    tables: Tables, wants: Iterable[str], gpu: str, capability: str | None = None
+) -> tuple[Claim, ...]:
     """Return the claims that asking for these packages on this GPU stands upon."""
-    return mentioned(tables, f"resolve: want {' '.join(wants)}; gpu {gpu}")
+    return mentioned(tables, f"resolve: want {' '.join(wants)}; gpu {gpu}", capability)
 
 
 def launched_by(tables: Tables, command: str, version: str) -> Iterator[Claim]:

@@ -76,6 +76,7 @@ _CLAIM = sourced(
         "keywords": may("text", many=True),
         "patterns": may("pattern", many=True),
         "launch": may("pattern", many=True),
+        "capabilities": may("capability", many=True),
         "hits": may("text", many=True),
         "misses": may("text", many=True),
         "said": may("text"),

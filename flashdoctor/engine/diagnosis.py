@@ -9,6 +9,7 @@ from flashdoctor.data.tables import Tables
 from flashdoctor.engine import runner
 from flashdoctor.engine.asked import asked_for
 from flashdoctor.engine.candidates import Basis, weigh_all
+from flashdoctor.engine.claims import carried
 from flashdoctor.engine.derive import derive
 from flashdoctor.engine.matching import counts
 from flashdoctor.engine.questions import WHAT_TO_PASTE, ask
@@ -76,6 +77,7 @@ def diagnose(
         missing=missing if undetermined else (),
         matrix_date=knowledge.tables.date,
         ask=ask(ranked, reading.kinds, facts) or (WHAT_TO_PASTE if undetermined else ()),
+        folklore=carried(findings, facts, knowledge.tables),
     )
 
 

@@ -16,6 +16,7 @@ class Claim:
     `patterns` find it in any text, `launch` in a launch command; `hits` and `misses` are their
     tests. `since` is the release of `package` from which `truth` holds. `said`: where it was met;
     empty where that was not kept. `unverified`: part of it was not read again, as `note` says.
+    `capabilities`: the GPUs that it is about; a text of any other machine does not carry it.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Claim:
     keywords: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     launch: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
     hits: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -39,9 +41,22 @@ class Claim:
         """Whether one of `patterns` is found in a text."""
         return _any(self.patterns, text)
 
+    def is_about(self, capability: str | None) -> bool:
+        """Whether it can be meant beside a GPU of this compute capability."""
+        return not self.capabilities or capability in self.capabilities
+
     def is_in_launch(self, command: str) -> bool:
         """Whether one of `launch` is found in a launch command."""
         return _any(self.launch, command)
+
+    def pointer(self) -> dict[str, str]:
+        """Return what a report says of a claim that its input carries."""
+        return {
+            "id": self.id,
+            "claim": self.claim,
+            "verdict": self.verdict,
+            "command": f"flashdoctor folklore {self.id}",
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return what a reader of the claim wants: no patterns and no tests."""

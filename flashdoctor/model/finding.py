@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from flashdoctor.model.rule import Component, Package, Safety, Severity
 from flashdoctor.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from flashdoctor.model.claim import Claim
 
 SCHEMA = "flashdoctor/report/v1"
 
@@ -150,7 +153,10 @@ class Question(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A verdict with everything that led to it. `ask` is what to ask whoever pasted the text."""
+    """A verdict with everything that led to it.
+
+    `ask` is what to ask whoever pasted the text, `folklore` holds the claims that the text carries.
+    """
 
     verdict: Verdict
     exit_code: int
@@ -163,6 +169,7 @@ class Report(NamedTuple):
     matrix_date: str = ""
     tool: Mapping[str, str] = MappingProxyType({})
     ask: tuple[Question, ...] = ()
+    folklore: tuple[Claim, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the v1 report object."""
@@ -180,4 +187,5 @@ class Report(NamedTuple):
             "matrix": {"date": self.matrix_date},
             "tool": dict(self.tool),
             **ask,
+            **({"folklore": [claim.pointer() for claim in self.folklore]} if self.folklore else {}),
         }

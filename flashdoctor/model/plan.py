@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from flashdoctor.model.claim import Claim
 from flashdoctor.model.rule import Component
 
 SCHEMA = "flashdoctor/resolve/v1"
@@ -113,7 +114,11 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """A plan, or what stands in its way. `assume` gives the plan back as items of `--assume`."""
+    """A plan, or what stands in its way.
+
+    `assume` gives the plan back as items of `--assume`; `folklore` holds the claims that the wish
+    stands upon.
+    """
 
     wants: tuple[str, ...]
     machine: tuple[tuple[str, str], ...]
@@ -127,6 +132,7 @@ class Resolution:
     assume: tuple[str, ...] = ()
     require: tuple[Component, ...] = ()
     emitted: Mapping[str, str] = field(default_factory=dict)
+    folklore: tuple[Claim, ...] = ()
     matrix_date: str = ""
     tool: Mapping[str, str] = field(default_factory=dict)
 
@@ -153,6 +159,7 @@ class Resolution:
             "obstacles": [item.to_json() for item in self.obstacles],
             "assume": list(self.assume),
             "require": list(self.require),
+            "folklore": [claim.pointer() for claim in self.folklore],
             **({"emitted": dict(self.emitted)} if self.emitted else {}),
             "matrix": {"date": self.matrix_date},
             "tool": dict(self.tool),

@@ -11,6 +11,7 @@ from flashdoctor.model.finding import Evidence, Finding, Question, Report
 from flashdoctor.model.snapshot import Conflict, Snapshot
 from flashdoctor.render.clean import LIMIT, clean, clean_command, defuse
 from flashdoctor.render.findings import command_lines, conflict_lines, head_lines, origin_lines
+from flashdoctor.render.folklore_text import pointer_lines
 from flashdoctor.render.layout import GAP, cells, hang, indented, joined, pairs
 from flashdoctor.render.stack import stack_lines, stack_text
 from flashdoctor.render.style import Style, Tone
@@ -79,6 +80,7 @@ def _blocks(report: Report, causes: Sequence[Finding], style: Style) -> Iterator
     yield _harmless(report.findings, style)
     yield conflict_lines(_shown_conflicts(report.snapshot.conflicts, style), style)
     yield [line for item in report.ask for line in _question(item, style)]
+    yield pointer_lines(report.folklore, style)
     yield _machine(report, style)
 
 

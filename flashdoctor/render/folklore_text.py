@@ -35,6 +35,18 @@ def claims_text(claims: Sequence[Claim], words: str, style: Style) -> str:
     return _text(joined([*blocks, indented(f"also: {rest}", style.columns, 0) if rest else []]))
 
 
+def pointer_lines(claims: Sequence[Claim], style: Style) -> list[str]:
+    """Return a line a claim that the user's own text or wish carries: what became of it, where."""
+    lines: list[str] = []
+    for claim in claims:
+        became = "partly true" if claim.verdict == "partly" else claim.verdict
+        said = f'"{clean(claim.claim)}" is {clean(became)}'
+        lines += hang(
+            "folklore: ", f"{said}: flashdoctor folklore {clean(claim.id)}", style.columns
+        )
+    return lines
+
+
 def _block(claim: Claim, style: Style) -> Iterator[str]:
     yield from hang(f"{claim.verdict.upper()}  ", clean(claim.claim, _LONG), style.columns)
     yield from indented(clean(claim.truth, _LONG), style.columns, 2)

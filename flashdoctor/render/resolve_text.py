@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from flashdoctor.model.plan import Plan, Rejection, Resolution
 from flashdoctor.render.clean import clean, clean_command, defuse
+from flashdoctor.render.folklore_text import pointer_lines
 from flashdoctor.render.layout import hang, joined, pairs
 from flashdoctor.render.style import Style, Tone
 
@@ -28,6 +29,7 @@ def render(resolution: Resolution, style: Style) -> str:
         ]
     else:
         blocks.append(_section("In the way", _rejections(resolution.obstacles, style)))
+    blocks.append(pointer_lines(resolution.folklore, style))
     return "\n".join(map(defuse, joined(blocks))) + "\n"
 
 

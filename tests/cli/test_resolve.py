@@ -100,3 +100,24 @@ def test_this_machine_is_looked_at_without_assumptions(call_main: Call) -> None:
     assert code == body["exit_code"]
     assert body["machine"]["python"].startswith(f"{sys.version_info.major}.")
     assert body["plan"] or body["obstacles"]
+
+
+@pytest.mark.parametrize(
+    ("wants", "gpu", "claims"),
+    [
+        (["vllm", "flash-attn"], "L4", ["vllm-needs-flash-attn"]),
+        (["fa3"], "A100", ["a100-fa3"]),
+        (["flash-attn"], "T4", ["fa2-turing"]),
+        (["vllm"], "L4", []),
+        ([], "A100", []),
+    ],
+)
+def test_a_wish_that_stands_upon_a_claim_points_at_it(
+    call_main: Call, wants: list[str], gpu: str, claims: list[str]
+) -> None:
+    args = ["resolve", *(f"--want={want}" for want in wants), "--assume", f"gpu={gpu}"]
+    body = json.loads(call_main(*args, "--format", "json")[1])
+    assert [pointer["id"] for pointer in body["folklore"]] == claims
+    _, out, _ = call_main(*args)
+    assert out.count("folklore: ") == len(claims)
+    assert all(f"flashdoctor folklore {claim}" in out for claim in claims)

@@ -78,7 +78,9 @@ def test_no_words_give_all_and_foreign_words_none() -> None:
 
 def test_logs_commands_and_plans_point_at_claims() -> None:
     log = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
-    assert names(mentioned(TABLES, log)) == ["fa2-turing"]
+    assert names(mentioned(TABLES, log, "7.5")) == ["fa2-turing"]
+    assert names(mentioned(TABLES, log, "12.0")) == ["fa2-blackwell"]
+    assert names(mentioned(TABLES, log)) == names(mentioned(TABLES, log, "8.9")) == []
     assert names(about_plan(TABLES, ["fa3"], "NVIDIA A100-SXM4-80GB")) == ["a100-fa3"]
     assert names(about_plan(TABLES, ["vllm", "flash-attn"], "L4")) == ["vllm-needs-flash-attn"]
     assert names(about_plan(TABLES, ["vllm"], "L4")) == []
