@@ -18,6 +18,8 @@ from flashdoctor.render.stack import stack_lines, stack_text
 from flashdoctor.render.style import Style
 from flashdoctor.render.values import label
 
+_NEWER = "release-newer-than-data"
+
 
 def render(report: Report, style: Style) -> str:
     """Return the report as text that ends with a newline."""
@@ -33,7 +35,8 @@ def _is_clean_pass(report: Report, style: Style) -> bool:
 
 def _short(report: Report, style: Style) -> list[str]:
     facts = report.snapshot
-    said = (established(facts), stack_text(facts), policy_text(facts), counts(report))
+    more = (policy_text(facts), data_text(report), counts(report))
+    said = (established(facts), stack_text(facts), *more)
     return [line for text in said if text for line in indented(text, style.columns, 6)]
 
 
@@ -47,6 +50,7 @@ def _long(report: Report, style: Style) -> list[str]:
         stack_lines(report, style),
         *(_rest(report, style) if style.verbose else ()),
         indented(policy, style.columns, 0) if (policy := policy_text(report.snapshot)) else [],
+        indented(newer, style.columns, 0) if (newer := data_text(report)) else [],
         _last(report, style),
     ]
     return ["", *joined(blocks)]
@@ -64,6 +68,14 @@ def established(snapshot: Snapshot) -> str:
     if snapshot.value("live.status") == "ok":
         return "torch imports; kernels were judged, not run"
     return "judged from the facts; nothing was run or proven"
+
+
+def data_text(report: Report) -> str:
+    """Say which installed releases the tables do not reach, empty where they reach all."""
+    told = next((item for item in report.findings if item.name == _NEWER), None)
+    if told is None:
+        return ""
+    return f"{clean(told.detail)} flashdoctor matrix refresh tells what the index says of them."
 
 
 def counts(report: Report) -> str:

@@ -271,3 +271,17 @@ def test_the_width_of_the_terminal_is_kept(child_env: dict[str, str], broken: li
     env = {**child_env, "TERM": "dumb", "COLUMNS": "64"}
     lines = on_a_terminal(["check", *broken], env).splitlines()
     assert [line for line in lines if len(line) > 64 and not line.startswith("    ")] == []
+
+
+@pytest.mark.parametrize("form", [(), ("--verbose",)])
+def test_a_release_that_the_tables_do_not_reach_is_named_once(
+    call_main: Callable[..., tuple[int, str, str]], form: tuple[str, ...]
+) -> None:
+    items = ("gpu=H100", "driver=610", "python=3.12", "torch=2.99.1+cu132", "transformers=99.0.0")
+    options = [word for item in items for word in ("--assume", item)]
+    _, out, _ = call_main("check", *options, *form)
+    told = " ".join(out.split())
+    assert "torch 2.99.1+cu132 (they end at 2." in told
+    assert told.count("flashdoctor matrix refresh tells what the index says of them.") == 1
+    _, out, _ = call_main("check", *options[:6], "--assume", "torch=2.8.0")
+    assert "tables of" not in " ".join(out.split())
