@@ -16,6 +16,8 @@ def judge(view: View) -> Judgement:
         return failed("live.error", "os.glibc", detail=f"The loader finds no {refused[1]}.")
     if situation.imports_torch(view):
         return passed("live.torch_version")
+    if situation.runs_on_windows(view):
+        return passed("os.system")
     own, floor = view.need("os.glibc"), view.need("torch.glibc_floor")
     if own and floor and drivers.is_below(own, floor):
         text = f"glibc is {own}, the wheel needs {floor}."
