@@ -34,7 +34,7 @@ def least_first(machine: Machine, wants: Iterable[str], broken: frozenset[str]) 
     `broken` names what has to be replaced in any case.
     """
     names = [name for name in wants if name in _HARDEST and is_installed(machine, name)]
-    levels = _torch_levels(machine)
+    levels = _torch_levels(machine, is_broken="torch" in broken)
     found = [
         Change(level, frozenset(names_that_move))
         for level in levels
@@ -62,14 +62,18 @@ def is_outside_tables(machine: Machine, name: str) -> bool:
     return name == "transformers" and lookup.transformers_release(machine.tables, version) is None
 
 
-def _torch_levels(machine: Machine) -> tuple[Torch, ...]:
-    """Return how far torch may move: a build that no index has is never replaced."""
+def _torch_levels(machine: Machine, *, is_broken: bool) -> tuple[Torch, ...]:
+    """Return how far torch may move: a build that no index has is replaced where it must be."""
     version = machine.installed.value("torch.version")
     if version is None:
         return ("free",)
     listed = is_index_wheel(version) and lookup.torch_release(machine.tables, version) is not None
     vllm_is_unknown = is_installed(machine, "vllm") and is_outside_tables(machine, "vllm")
-    return ("stays", "variant", "free") if listed and not vllm_is_unknown else ("stays",)
+    if vllm_is_unknown:
+        return ("stays",)
+    if listed:
+        return ("stays", "variant", "free")
+    return ("free",) if is_broken else ("stays",)
 
 
 def _cost(change: Change) -> tuple[int, int, list[int]]:

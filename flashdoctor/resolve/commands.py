@@ -25,7 +25,8 @@ def commands(
 ) -> Iterator[str]:
     """Yield the commands in their order.
 
-    `stale` names packages that must go first, `companions` those that follow torch's release.
+    A flash-attn without a wheel's address looks for its wheel by itself. `stale` names packages
+    that must go first, `companions` those that follow torch's release.
     """
     if stale:
         yield f"{_UNINSTALL[installer]} {' '.join(stale)}"
@@ -55,6 +56,10 @@ def _flash_attns(plan: Plan, installer: Installer) -> Iterator[str]:
     install = _INSTALL[installer]
     if plan.flash_attn_url:
         yield f"{install} {_quoted(plan, plan.flash_attn_url)}"
+    elif plan.flash_attn and not _has_build(plan, "flash-attn"):
+        yield f"{install} {' '.join(_BUILD_TOOLS)}"
+        options = f"--no-build-isolation {_NO_CACHE[installer]}"
+        yield f"{install} {options} flash-attn=={plan.flash_attn}"
     if plan.flash_attn_3 and not _has_build(plan, "flash-attn-3"):
         yield f"{install} flash-attn-3=={plan.flash_attn_3} --index-url {plan.torch_index_url}"
     if plan.flash_attn_4:

@@ -18,6 +18,7 @@ from flashdoctor.model.regex import regex
 from flashdoctor.model.rule import Rule
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.resolve.commands import partial_commands
+from flashdoctor.resolve.machine import is_outside, read_machine
 from flashdoctor.resolve.repair import Repair, find_repair, is_target
 from flashdoctor.resolve.wants import PATHS
 
@@ -33,13 +34,12 @@ _NAMES = {
 }
 """What a plan depends on, as people call it."""
 
-_ALWAYS_NEEDED = ("gpu.compute_capability", "python.version", "torch.version")
+_ALWAYS_NEEDED = ("gpu.compute_capability", "torch.version")
 _OWN = {"vllm": "vllm.version", "transformers": "transformers.version"}
-_OF_THE_SYSTEM = ("driver.version", "os.platform", "os.glibc")
+_OF_THE_SYSTEM = ("driver.version", "python.version", "os.platform", "os.glibc")
 _PURE = frozenset({"transformers", "fa4"})
 """Packages whose wheel is the same on every system."""
 
-_COMPILED = frozenset({"flash-attn", "fa3"})
 _INSTALLS = regex(
     r"\b(?:pip3?|uv pip) install\b.*?[\s\"'](?:torch|vllm|flash-attn|flash-attn-4|transformers)"
     r"(?:[\s\"'=<>~!\[]|$)|releases/download/\S+\.whl"
@@ -53,13 +53,16 @@ def exact_fixes(
 ) -> Report:
     """Return the report with the fixes that an install plan stands for made exact.
 
-    `doubted`: facts that a text only mentions; nothing is planned on them.
+    `doubted`: facts that a text only mentions; nothing is planned on them, and nothing on a machine
+    of which the tables know nothing.
     """
     targets = [item for item in report.findings if is_target(item)]
     if not targets:
         return report
     sure = Snapshot({fact.path: fact for fact in report.snapshot if fact.path not in doubted})
     missing = _missing(targets, sure, tables)
+    if is_outside(read_machine(sure, tables)):
+        return report
     if missing:
         return _with(report, (_general(item, sure, tables) for item in report.findings))
     found = find_repair(report._replace(snapshot=sure), tables, rules)
@@ -76,8 +79,6 @@ def _missing(targets: Sequence[Finding], facts: Snapshot, tables: Tables) -> tup
     """Return what has to be known before anything can be planned for the first finding."""
     package = str(targets[0].fix.package)
     needed = [*_ALWAYS_NEEDED, *filter(None, [_OWN.get(package)])]
-    if package in _COMPILED:
-        needed.append("os.platform")
     return tuple(path for path in needed if _is_open(path, facts, tables))
 
 
@@ -107,7 +108,7 @@ def _general(finding: Finding, facts: Snapshot, tables: Tables) -> Finding:
     if not is_target(finding) or not any(map(_ANY_INSTALL.search, fix.commands)):
         return finding
     own = [_OWN[fix.package]] if fix.package in _OWN else []
-    system = () if fix.package in _PURE else _OF_THE_SYSTEM
+    system = ("python.version",) if fix.package in _PURE else _OF_THE_SYSTEM
     paths = [*_ALWAYS_NEEDED, *own, *system]
     left = tuple(path for path in paths if _is_open(path, facts, tables))
     said = _sentence([_NAMES[path] for path in left])
@@ -180,7 +181,7 @@ def _exact(fix: Advice, found: Repair, mended: tuple[str, ...], needed: Collecti
 def _left_open(found: Repair, needed: Collection[str]) -> tuple[str, ...]:
     """Return what nobody stated: of the machine, and of the packages that are to work."""
     asked = [_OWN[component] for component in needed if component in _OWN]
-    system = () if found.move.changed <= _PURE else _OF_THE_SYSTEM
+    system = ("python.version",) if found.move.changed <= _PURE else _OF_THE_SYSTEM
     paths = (*asked, *system)
     facts, tables = found.machine.installed, found.machine.tables
     return tuple(path for path in paths if _is_open(path, facts, tables))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flashdoctor.data.tables import Tables
 from flashdoctor.model.finding import Finding, Report
-from flashdoctor.model.plan import Rejection
+from flashdoctor.model.plan import Plan, Rejection
 from flashdoctor.model.rule import Component, Rule
 from flashdoctor.resolve.aftermath import Move, facts_after, failing, move
 from flashdoctor.resolve.change import (
@@ -142,8 +142,9 @@ def _first_that_mends(task: _Task, obstacles: list[Rejection]) -> Repair | None:
     """Return the first plan that mends all targets, a build without its toolkit only at last."""
     if not task.targets:
         return None
+    movable = (*FLASH_ATTNS, "torch")
     broken = frozenset(
-        str(item.fix.package) for item in task.targets if item.fix.package in FLASH_ATTNS
+        str(item.fix.package) for item in task.targets if item.fix.package in movable
     )
     later: Repair | None = None
     changes = least_first(task.machine, task.names, broken)
@@ -168,7 +169,8 @@ def _under(task: _Task, change: Change, obstacles: list[Rejection]) -> Repair | 
     if not found.candidates:
         obstacles.extend(search_obstacles(found, wants))
     for candidate in found.candidates[:_TRIED]:
-        moved = move(task.machine, make_plan(candidate, task.machine), task.names, change)
+        plan = _without_guesses(make_plan(candidate, task.machine), task.machine)
+        moved = move(task.machine, plan, task.names, change)
         after = facts_after(task.machine, moved)
         failed, passed = failing(after, task.machine, task.rules, task.required)
         mended = moved.changed and not failed.keys() & {item.id for item in task.targets}
@@ -182,6 +184,15 @@ def _under(task: _Task, change: Change, obstacles: list[Rejection]) -> Repair | 
             )
         obstacles.extend(_why_not(task, moved, failed))
     return None
+
+
+def _without_guesses(plan: Plan, machine: Machine) -> Plan:
+    """Leave out the name of a wheel that is for a Python or platform which nobody stated."""
+    own = machine.installed
+    platform = any(own[path].is_known for path in ("os.platform", "flash_attn.wheel.platform"))
+    if machine.python_is_stated and platform:
+        return plan
+    return replace(plan, flash_attn_wheel=None, flash_attn_url=None)
 
 
 def _why_not(task: _Task, moved: Move, failed: dict[str, str]) -> Iterator[Rejection]:

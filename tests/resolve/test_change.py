@@ -37,9 +37,14 @@ def test_the_variant_moves_before_the_release() -> None:
 
 
 @pytest.mark.parametrize("torch", ["2.9.0a0+nv25.9", "2.9.0.dev20250801+cu128", "99.1.0"])
-def test_a_torch_that_no_index_has_is_never_replaced(torch: str) -> None:
+def test_a_torch_that_no_index_has_is_not_replaced_for_others(torch: str) -> None:
     found = least_first(machine(f"torch={torch}", "flash_attn=2.8.3"), ("flash-attn",), NOTHING)
     assert {item.torch for item in found} == {"stays"}
+
+
+def test_it_is_where_it_is_itself_what_is_broken() -> None:
+    on = machine("torch=2.9.0.dev20250801+cu128")
+    assert least_first(on, ("torch",), frozenset({"torch"})) == [Change("free", NOTHING)]
 
 
 def test_neither_is_the_torch_of_a_vllm_outside_the_tables() -> None:

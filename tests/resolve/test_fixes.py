@@ -204,15 +204,36 @@ def test_what_nobody_stated_is_left_open() -> None:
     assert fix.text.endswith("Not known here, and left open: the platform and glibc.")
 
 
-@pytest.mark.parametrize("lacking", ["gpu", "python", "platform"])
+STACK = (*HOST, "gpu=H100", "torch=2.7.1+cu126", "flash_attn=2.7.4.post1+torch2.6")
+
+
+def without(key: str) -> Report:
+    return exact(*(item for item in STACK if not item.startswith(f"{key}=")))
+
+
+@pytest.mark.parametrize("lacking", ["gpu", "torch"])
 def test_too_little_for_a_plan_leaves_general_commands(lacking: str) -> None:
-    stack = [*HOST, "gpu=H100", "torch=2.7.1+cu126", "flash_attn=2.7.4.post1+torch2.6"]
-    found = exact(*(item for item in stack if not item.startswith(lacking)))
-    fix = named(found, "FD302").fix
+    found = without(lacking)
     assert not planned(found)
-    assert fix.commands
-    assert "Not known here, and left open: " in fix.text
-    assert len(fix.leaves_open) == 1
+    for item in found.findings:
+        if item.fix.leaves_open:
+            assert item.fix.commands
+            assert "Not known here, and left open: " in item.fix.text
+    assert lacking == "torch" or named(found, "FD302").fix.leaves_open
+
+
+@pytest.mark.parametrize(("lacking", "path"), [("python", "version"), ("platform", "os.platform")])
+def test_no_wheel_is_named_for_a_python_or_platform_that_nobody_stated(
+    lacking: str, path: str
+) -> None:
+    fix = named(without(lacking), "FD302").fix
+    assert fix.commands == (
+        "pip uninstall -y flash-attn",
+        "pip install packaging psutil ninja wheel setuptools",
+        "pip install --no-build-isolation --no-cache-dir flash-attn==2.8.3.post1",
+    )
+    assert [item for item in fix.leaves_open if item.endswith(path)]
+    assert ".whl" not in str(fix.plan)
 
 
 def test_nothing_is_planned_on_what_a_text_only_mentions() -> None:
@@ -220,6 +241,12 @@ def test_nothing_is_planned_on_what_a_text_only_mentions() -> None:
     doubted = exact_fixes(report, TABLES, pipeline.rules(), {"torch.version"})
     assert not planned(doubted)
     assert "torch.version" in named(doubted, "FD302").fix.leaves_open
+
+
+@pytest.mark.parametrize("gpu", ["Orin", "AMD Instinct MI300X"])
+def test_a_machine_outside_the_tables_keeps_its_general_commands(gpu: str) -> None:
+    report = judged([*HOST[:1], f"gpu={gpu}", "torch=2.8.0+cpu", "flash_attn=absent"])
+    assert pipeline.exact_fixes(report) is report
 
 
 def test_a_command_that_would_not_mend_it_goes() -> None:
