@@ -45,6 +45,7 @@ _INSTALLS = regex(
     r"(?:[\s\"'=<>~!\[]|$)|releases/download/\S+\.whl"
 )
 _ANY_INSTALL = regex(r"\b(?:pip3?|uv pip) (?:un)?install\b|\.whl\b")
+_DISTRIBUTIONS = {"fa3": "flash-attn-3", "fa4": "flash-attn-4"}
 _COMPANIONS = ("torchvision", "torchaudio")
 
 
@@ -127,7 +128,7 @@ def _planned(report: Report, found: Repair) -> Iterator[Finding]:
     for finding in report.findings:
         if finding.id == root.id:
             yield finding._replace(fix=_exact(finding.fix, found, mended, report.required))
-        elif finding.id in mended and _conflicts(finding):
+        elif finding.id in mended and _acts(finding):
             text = f"{finding.fix.text} The commands of {root.id} mend this as well."
             fix = finding.fix._replace(text=text, commands=(), healed_by=root.id)
             yield finding._replace(fix=fix)
@@ -135,8 +136,9 @@ def _planned(report: Report, found: Repair) -> Iterator[Finding]:
             yield finding
 
 
-def _conflicts(finding: Finding) -> bool:
-    return is_target(finding) or any(map(_ANY_INSTALL.search, finding.fix.commands))
+def _acts(finding: Finding) -> bool:
+    """Whether it asks for something to be done, which the plan already does."""
+    return finding.severity != "info" and (is_target(finding) or bool(finding.fix.commands))
 
 
 def _mended(findings: Sequence[Finding], found: Repair) -> tuple[str, ...]:
@@ -159,7 +161,7 @@ def _mended(findings: Sequence[Finding], found: Repair) -> tuple[str, ...]:
 def _exact(fix: Advice, found: Repair, mended: tuple[str, ...], needed: Collection[str]) -> Advice:
     move, facts = found.move, found.machine.installed
     plan = move.plan
-    stale = [*move.removed, *_replaced(found)]
+    stale = [*_gone(found), *_replaced(found)]
     companions = [
         name
         for name in _COMPANIONS
@@ -173,7 +175,7 @@ def _exact(fix: Advice, found: Repair, mended: tuple[str, ...], needed: Collecti
         text=" ".join([fix.text, *_story(found, left)]),
         commands=tuple(lines),
         safety="disruptive",
-        plan=Remedy(_releases(plan, move.changed), move.removed, move.assume, mended),
+        plan=Remedy(_releases(plan, move.changed), _gone(found), move.assume, mended),
         leaves_open=left,
     )
 
@@ -187,13 +189,16 @@ def _left_open(found: Repair, needed: Collection[str]) -> tuple[str, ...]:
     return tuple(path for path in paths if _is_open(path, facts, tables))
 
 
+def _gone(found: Repair) -> tuple[str, ...]:
+    return tuple(_DISTRIBUTIONS.get(name, name) for name in found.move.removed)
+
+
 def _replaced(found: Repair) -> Iterator[str]:
     """Yield what pip has to forget first: it takes a build of the same release for the new one."""
     own = found.machine.installed
-    packages = {"flash-attn": "flash-attn", "fa3": "flash-attn-3"}
-    for name, package in packages.items():
+    for name in ("flash-attn", "fa3"):
         if name in found.move.changed and own[PATHS[name]].state != "absent":
-            yield package
+            yield _DISTRIBUTIONS.get(name, name)
 
 
 def _releases(plan: Plan, changed: Collection[str]) -> dict[str, str]:
@@ -205,7 +210,8 @@ def _releases(plan: Plan, changed: Collection[str]) -> dict[str, str]:
         "fa3": plan.flash_attn_3,
         "fa4": plan.flash_attn_4,
     }
-    return {name: version for name, version in every.items() if version and name in changed}
+    new = {name: version for name, version in every.items() if version and name in changed}
+    return {_DISTRIBUTIONS.get(name, name): version for name, version in new.items()}
 
 
 def _story(found: Repair, left: Sequence[str]) -> Iterator[str]:
@@ -213,7 +219,7 @@ def _story(found: Repair, left: Sequence[str]) -> Iterator[str]:
     move = found.move
     new = [f"{n} {v}" for n, v in _releases(move.plan, move.changed).items()]
     yield f"Here the commands install {_sentence(new)}{_staying(found)}."
-    for name in move.removed:
+    for name in _gone(found):
         yield f"The installed {name} was compiled for the torch that goes, and goes with it."
     for build in move.plan.builds:
         have = "which is here" if build.has_toolkit else "which has to be there first"
@@ -228,7 +234,7 @@ def _story(found: Repair, left: Sequence[str]) -> Iterator[str]:
 def _staying(found: Repair) -> str:
     own, changed = found.machine.installed, found.move.changed
     kept = [
-        f"{name} {versions.public(own.value(path))}"
+        f"{_DISTRIBUTIONS.get(name, name)} {versions.public(own.value(path))}"
         for name, path in PATHS.items()
         if own[path].is_known and name not in changed and name not in found.move.removed
     ]

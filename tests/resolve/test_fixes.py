@@ -47,7 +47,8 @@ def named(report: Report, id_: str) -> Finding:
 
 def stack_after(assume: Iterable[str], plan: Remedy) -> list[str]:
     """Return the assumed stack with the plan's releases in the place of what they replace."""
-    prefixes = tuple(prefix for name in (*plan.releases, *plan.removes) for prefix in GROUPS[name])
+    names = [name.replace("flash-attn-", "fa") for name in (*plan.releases, *plan.removes)]
+    prefixes = tuple(prefix for name in names for prefix in GROUPS[name])
     new = {item.partition("=")[0] for item in plan.assume}
     kept = [item for item in assume if (key := item.partition("=")[0]) not in new]
     kept = [
@@ -166,6 +167,23 @@ def test_one_block_of_commands_for_what_has_one_cause() -> None:
     assert named(found, "FD201").fix.commands == (
         "pip install torch==2.10.0 vllm==0.19.1 transformers==4.57.6",
     )
+
+
+def test_what_a_plan_makes_needless_is_not_asked_for() -> None:
+    """A torch with a ready wheel needs no compiler: the finding about nvcc gives no commands."""
+    stack = ("gpu=A100", "torch=2.9.1", "flash_attn=absent", "cuda_toolkit=absent")
+    found = exact(*HOST, *stack, require="flash-attn")
+    assert named(found, "FD306").fix.commands[-1].endswith(".whl")
+    needless = named(found, "FD501").fix
+    assert (needless.commands, needless.healed_by) == ((), "FD306")
+
+
+def test_a_generation_is_called_by_the_name_that_pip_knows() -> None:
+    stack = ("gpu=H100", "driver=580", "torch=2.9.1", "flash_attn_3.version=absent")
+    fix = planned(exact(*HOST[:3], *stack, require="fa3"))[0].fix
+    assert fix.plan is not None
+    assert fix.plan.releases == {"flash-attn-3": "3.0.0"}
+    assert "Here the commands install flash-attn-3 3.0.0; torch 2.9.1 stays." in fix.text
 
 
 def test_what_goes_with_torch_is_said_and_uninstalled() -> None:
