@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from flashdoctor.model.plan import Plan
-from flashdoctor.resolve.commands import commands, fa4_requirement, packages
+from flashdoctor.resolve.commands import commands, fa4_requirement, packages, partial_commands
 
 Planned = Callable[..., Plan]
 INDEX = "https://download.pytorch.org/whl"
@@ -113,3 +114,26 @@ def test_a_kept_vendor_build_is_left_alone(planned: Planned) -> None:
         keep=("torch",),
     )
     assert list(commands(plan, "pip")) == ["pip install transformers==5.24.0"]
+
+
+def test_only_what_changes_is_installed(planned: Planned) -> None:
+    plan = planned("flash-attn transformers", *OLD_DRIVER)
+    wheel = list(commands(plan, "pip"))[-1]
+    both = frozenset({"flash-attn", "transformers"})
+    assert list(partial_commands(plan, "pip", ("flash-attn",), both)) == [
+        "pip uninstall -y flash-attn",
+        f"pip install transformers=={plan.transformers}",
+        wheel,
+    ]
+    whole = list(partial_commands(plan, "uv", (), frozenset({"torch"}), ("torchvision",)))
+    assert whole[0] == (
+        f"uv pip install --upgrade torch==2.8.0 torchvision transformers=={plan.transformers}"
+    )
+
+
+def test_a_flash_attn_without_an_address_looks_for_its_wheel(planned: Planned) -> None:
+    plan = replace(planned("flash-attn", *OLD_DRIVER), flash_attn_url=None, flash_attn_wheel=None)
+    assert list(partial_commands(plan, "pip", (), frozenset({"flash-attn"}))) == [
+        "pip install packaging psutil ninja wheel setuptools",
+        f"pip install --no-build-isolation --no-cache-dir flash-attn=={plan.flash_attn}",
+    ]
