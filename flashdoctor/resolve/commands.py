@@ -53,6 +53,7 @@ def partial_commands(
 
 
 def _flash_attns(plan: Plan, installer: Installer) -> Iterator[str]:
+    """Yield flash-attn-4 at the end: flash-attn brings an early copy of its files (rule FD344)."""
     install = _INSTALL[installer]
     if plan.flash_attn_url:
         yield f"{install} {_quoted(plan, plan.flash_attn_url)}"
@@ -62,10 +63,16 @@ def _flash_attns(plan: Plan, installer: Installer) -> Iterator[str]:
         yield f"{install} {options} flash-attn=={plan.flash_attn}"
     if plan.flash_attn_3 and not _has_build(plan, "flash-attn-3"):
         yield f"{install} flash-attn-3=={plan.flash_attn_3} --index-url {plan.torch_index_url}"
-    if plan.flash_attn_4:
-        yield f"{install} {_quoted(plan, fa4_requirement(plan))}"
     for build in plan.builds:
         yield from _build(plan, build, installer)
+    if plan.flash_attn_4:
+        yield f"{install} {_quoted(plan, fa4_requirement(plan))}"
+
+
+def restore_fa4(version: str, installer: Installer) -> str:
+    """Return the command that lays the installed flash-attn-4 over a new flash-attn again."""
+    option = "--reinstall" if installer == "uv" else "--force-reinstall"
+    return f"{_INSTALL[installer]} {option} --no-deps flash-attn-4=={version}"
 
 
 def packages(plan: Plan) -> list[str]:

@@ -11,6 +11,10 @@ from flashdoctor.model.plan import Emit, Installer, Plan
 from flashdoctor.resolve.commands import commands, fa4_requirement, packages, torch_requirements
 
 _HEAD = "# Written by flashdoctor resolve for Python {python} on {platform}."
+_LATER = ("--no-build-isolation", "git clone", "flash-attn-3==", "ninja", "$env:")
+"""Marks of commands that no line of a requirements file stands for; flash-attn-4 is one more where
+flash-attn would be written over it."""
+
 _COMPILER = "gcc g++ libc6-dev"
 """Triton compiles a launcher with the system's C compiler when a kernel first runs."""
 
@@ -40,17 +44,14 @@ def _requirements(plan: Plan, installer: Installer) -> Iterator[str]:
     yield from packages(plan)
     if plan.flash_attn_url:
         yield f"flash-attn @ {plan.flash_attn_url}"
-    if plan.flash_attn_4:
+    if plan.flash_attn_4 and not plan.flash_attn:
         yield fa4_requirement(plan)
-    later = [line for line in commands(plan, installer) if _is_later(line)]
+    marks = (*_LATER, *(["flash-attn-4"] if plan.flash_attn else []))
+    lines = commands(plan, installer)
+    later = [line for line in lines if any(mark in line for mark in marks)]
     if later:
         yield "# Then, which no requirements file can say:"
         yield from (f"# {line}" for line in later)
-
-
-def _is_later(command: str) -> bool:
-    marks = ("--no-build-isolation", "git clone", "flash-attn-3==", "ninja", "$env:")
-    return any(mark in command for mark in marks)
 
 
 def _dockerfile(plan: Plan, tables: Tables) -> Iterator[str]:

@@ -17,7 +17,7 @@ from flashdoctor.model.plan import Installer, Plan, Rejection
 from flashdoctor.model.regex import regex
 from flashdoctor.model.rule import Rule
 from flashdoctor.model.snapshot import Snapshot
-from flashdoctor.resolve.commands import partial_commands
+from flashdoctor.resolve.commands import partial_commands, restore_fa4
 from flashdoctor.resolve.machine import is_outside, read_machine
 from flashdoctor.resolve.repair import Repair, find_repair, is_target
 from flashdoctor.resolve.wants import PATHS
@@ -169,7 +169,10 @@ def _exact(fix: Advice, found: Repair, mended: tuple[str, ...], needed: Collecti
     ]
     uses_uv = facts.value("python.pip") is False
     installer: Installer = "uv" if uses_uv else "pip"
-    lines = partial_commands(plan, installer, tuple(stale), move.changed, tuple(companions))
+    lines = [*partial_commands(plan, installer, tuple(stale), move.changed, tuple(companions))]
+    own_fa4 = facts.value(PATHS["fa4"])
+    if own_fa4 and "flash-attn" in stale and "fa4" not in move.changed:
+        lines.append(restore_fa4(own_fa4, installer))
     left = _left_open(found, needed)
     return fix._replace(
         text=" ".join([fix.text, *_story(found, left)]),

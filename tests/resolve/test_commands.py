@@ -137,3 +137,13 @@ def test_a_flash_attn_without_an_address_looks_for_its_wheel(planned: Planned) -
         "pip install packaging psutil ninja wheel setuptools",
         f"pip install --no-build-isolation --no-cache-dir flash-attn=={plan.flash_attn}",
     ]
+
+
+def test_flash_attn_4_comes_after_the_flash_attn_that_would_write_over_it(
+    planned: Planned,
+) -> None:
+    for python in ("python=3.12", "python=3.14"):
+        plan = planned("flash-attn fa4", "gpu=H100", "driver=580", python)
+        lines = list(commands(plan, "pip"))
+        assert "flash-attn-4" in lines[-1]
+        assert "flash_attn-2" in lines[-2] or "flash-attn==2" in lines[-2]

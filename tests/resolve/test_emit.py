@@ -70,3 +70,12 @@ def test_windows_has_no_dockerfile(planned: Planned) -> None:
     plan = planned("torch", "gpu=RTX 4090", "driver=580", "platform=win_amd64")
     with pytest.raises(UsageError, match="Windows itself"):
         emit(plan, "dockerfile", "pip", TABLES)
+
+
+def test_no_requirements_file_says_which_of_two_comes_last(planned: Callable[..., Plan]) -> None:
+    plan = planned("flash-attn fa4", "gpu=H100", "driver=580")
+    lines = emit(plan, "requirements", "pip", pipeline.tables()).splitlines()
+    assert lines[-1].startswith("# pip install ")
+    assert "flash-attn-4" in lines[-1]
+    alone = emit(planned("fa4", "gpu=H100", "driver=580"), "requirements", "pip", pipeline.tables())
+    assert alone.splitlines()[-1].startswith("flash-attn-4")

@@ -195,6 +195,14 @@ def test_what_goes_with_torch_is_said_and_uninstalled() -> None:
     assert fix.plan.removes == ("flash-attn",)
 
 
+def test_flash_attn_4_is_laid_over_the_new_flash_attn_again() -> None:
+    stack = ("gpu=H100", "torch=2.8.0+cu128", "flash_attn=2.7.4.post1+torch2.6")
+    found = exact(*HOST, *stack, "flash_attn_4.version=4.0.0b36")
+    assert named(found, "FD302").fix.commands[-1] == (
+        "pip install --force-reinstall --no-deps flash-attn-4==4.0.0b36"
+    )
+
+
 def test_torchvision_follows_torch() -> None:
     stack = ("gpu=RTX 5090", "torch=2.6.0+cu124", "torchvision.version=0.21.0")
     first = planned(exact(*HOST, *stack))[0].fix.commands[0]
