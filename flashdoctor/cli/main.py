@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -101,11 +102,29 @@ def console() -> None:
     It ends at once: taking the interpreter apart costs 12 ms, a tenth of a whole `check`. Children
     that still run are killed first.
     """
+    _end_as_by_ctrl_c()
     code = main()
     processes = sys.modules.get("flashdoctor.target.process")
     if processes is not None:
         processes.kill_running()
     os._exit(code)  # what was written is flushed
+
+
+def _end_as_by_ctrl_c() -> None:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does: `timeout`, schedulers, a lost terminal send them.
+
+    Children stand in groups of their own, so nobody else would end them.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """Do what SIGINT does at this moment; a shell has it ignored in what runs in the background."""
+    current = signal.getsignal(signal.SIGINT)
+    (current if callable(current) else signal.default_int_handler)(number, frame)
 
 
 def run(args: list[str]) -> int:
