@@ -57,7 +57,7 @@ GPU_KEYS = (
     "index", "name", "compute_capability", "memory_total_mib", "memory_used_mib", "mig_enabled",
     "mig_instances", "ecc_enabled", "pcie_generation", "pcie_generation_max", "pcie_width",
     "pcie_width_max", "throttle_reasons", "driver_model", "visible", "fabric_state",
-    "min_driver_branch", "last_driver_branch", "segment",
+    "min_driver_branch", "last_driver_branch", "segment", "compute_mode",
 )  # fmt: skip
 
 SMOKE_KEYS = (

@@ -1,52 +1,15 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.docker_image import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "docker_image.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "FROM ",
-    "nvidia/cuda:",
-    "12.4.1-devel-ubuntu22.04",
-    "pytorch/pytorch:",
-    "2.4.0-cuda12.1-cudnn9-",
-    "devel",
-    "vllm/vllm-openai:",
-    "v0.10.2",
-    "-cu129",
-    "rocm/vllm:",
-    "nvcr.io/nvidia/pytorch:24.05-py3",
-    "python:3.10",
-    "--platform=linux/amd64 ",
-    " AS base",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

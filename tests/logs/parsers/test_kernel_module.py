@@ -1,51 +1,14 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.kernel_module import PARSER
 
-Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "kernel_module.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri",
-    "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.86.15",
-    "NVRM: API mismatch: the client has the version 570.124.06, but",
-    "NVRM: this kernel module has the version 570.86.15.",
-    "filename:  /lib/modules/6.8/nvidia.ko",
-    "version:   570.124.06",
-    "license:   NVIDIA",
-    "nvidia  56365056  2",
-    "nouveau  2306048  4",
-    "nvidia/550.54, 6.5, x86_64: installed",
-    "modinfo nvidia",
-    "modprobe: FATAL: Module nvidia not found",
-    " ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

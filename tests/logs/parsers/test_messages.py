@@ -1,49 +1,14 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.messages import _ROWS, PARSER, _Row
 
-Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "messages.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "Your Tesla T4 GPU has compute capability 7.5",
-    "NVIDIA X with CUDA capability sm_120 is not compatible with",
-    "supports CUDA capabilities sm_50 sm_60",
-    "Minimum capability: 80. Current capability: 75",
-    "too old (found version 12060)",
-    "detected CUDA version (11.8) mismatches the version used to compile PyTorch (12.1)",
-    "Free memory on device (7.3/31.3 GiB)",
-    "nvml error: ",
-    "WSL is detected",
-    "99999",
-    " ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

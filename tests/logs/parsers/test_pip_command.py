@@ -4,36 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.pip_command import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-FRAGMENTS = (
-    "pip install ",
-    "RUN pip3 install ",
-    "conda install ",
-    "uv add ",
-    "torch==2.4.0",
-    '"vllm>=0.6"',
-    " --index-url https://download.pytorch.org/whl/cu124",
-    " \\",
-    " && ",
-    "pytorch-cuda=12.1",
-    " ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

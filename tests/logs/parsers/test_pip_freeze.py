@@ -1,51 +1,14 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.pip_freeze import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "pip_freeze.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "torch==2.6.0",
-    "flash_attn @ https://x/flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl",
-    "==",
-    " @ ",
-    "requirements.txt",
-    "vllm",
-    '"',
-    "'",
-    ", ",
-    " # via",
-    "--hash=sha256:00",
-    "- ",
-    " - ",
-    "numpy===1",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

@@ -1,53 +1,15 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.pip_output import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "pip_output.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "Successfully installed ",
-    "torch-2.6.0",
-    " vllm-0.6.3",
-    "Requirement already satisfied: torch ",
-    "(2.5.1)",
-    "Found existing installation: torch 2.5.1",
-    "Uninstalling torch-2.5.1:",
-    " + torch==2.6.0",
-    "vllm 0.6.3 requires torch==2.4.0, but you have torch 2.6.0 which",
-    "a-1-cp3-cp3-any.whl",
-    ".whl",
-    "Guessing wheel URL: ",
-    "Precompiled wheel not found",
-    "flash_attn-2.7.3.tar.gz",
-    " - Installing ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

@@ -1,52 +1,14 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.python_answers import PARSER
 
-Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "python_answers.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    ">>> torch.__version__",
-    "print(torch.version.cuda)",
-    "'2.6.0'",
-    "True",
-    "False",
-    "None",
-    "(8, 6)",
-    "torch.cuda.is_available() returns ",
-    'python -c "import torch; print(torch.__version__)"',
-    " ",
-    "torch.cuda.get_arch_list(): ['sm_90']",
-    "flash_attn.__version__ = 2.7.4",
-    ">>> ",
-    "if ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

@@ -4,31 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.python_paths import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-FRAGMENTS = (
-    "/usr/lib/python3.10/site-packages/torch",
-    ".cpython-310-x86_64-linux-gnu.so",
-    "\\site-packages",
-    ".cp311-win_amd64.pyd",
-    "/dist-packages/",
-    "python3.",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

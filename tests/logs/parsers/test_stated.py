@@ -1,59 +1,15 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.stated import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "stated.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "- GPU: ",
-    "RTX 4090 x 2",
-    "Driver version: ",
-    "550.54",
-    "CUDA 12.4",
-    ", ",
-    "torch 2.4.0+cu121",
-    "Python 3.10",
-    "| GPU | Driver |",
-    "|---|---|",
-    "| T4 | 535 |",
-    "OS: Ubuntu 22.04",
-    "WSL2",
-    "vllm==0.6.3",
-    "on my ",
-    "requires ",
-    "compute capability 8.9",
-    "model: x/y",
-    " / ",
-    "**",
-    "`",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

@@ -1,49 +1,15 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.system_tools import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "system_tools.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "Linux host 5.15.0-91-generic #101-Ubuntu SMP x86_64 GNU/Linux",
-    "6.8.0-45-generic",
-    "-microsoft-standard-WSL2",
-    'PRETTY_NAME="Ubuntu 22.04"',
-    "ldd (GNU libc) 2.31",
-    "gcc (Ubuntu 11.4.0) 11.4.0",
-    "Python 3.10.12",
-    "shm  64M  0 64M 0% /dev/shm",
-    "WSL version: 2.0.9",
-    "Linux version ",
-    " ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(

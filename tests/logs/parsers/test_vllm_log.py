@@ -1,53 +1,15 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flashdoctor.logs.parser import Parser
 from flashdoctor.logs.parsers.vllm_log import PARSER
 
 Entries = Callable[[Parser, str], dict[str, list[Any]]]
 Stated = Callable[[Parser, str], dict[str, Any]]
-
-PASTES = Path(__file__).parents[2] / "data" / "pastes"
-EXPECTED: dict[str, Any] = json.loads((PASTES / "vllm_log.json").read_text(encoding="utf-8"))
-FRAGMENTS = (
-    "vLLM API server version 0.10.2",
-    "Initializing a V1 LLM engine (v0.10.2) with config: model='x/y', dtype=torch.float16",
-    "non-default args: {'model': 'x/y', 'tensor_parallel_size': 2}",
-    "Using Flash Attention backend on V1 engine.",
-    "Using FLASHINFER attention backend out of potential backends: []",
-    "GPU KV cache size: 1,234 tokens",
-    "# GPU blocks: 12, # CPU blocks: 3",
-    "Available KV cache memory: -0.17 GiB",
-    "Maximum concurrency for 8 tokens per request: 1.5x",
-    "Application startup complete",
-    "Using FlashAttention version 3",
-    "Casting torch.bfloat16 to torch.float16",
-    " version ",
-    "999999999",
-    " ",
-)
-LINES = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12)).map("".join))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_captured_output_gives_exactly_these_facts(name: str, entries: Entries) -> None:
-    text = (PASTES / name).read_text(encoding="utf-8")
-    assert entries(PARSER, text) == EXPECTED[name]
-
-
-@given(LINES)
-def test_any_text_is_survived(
-    survive: Callable[[Parser, list[str]], None], lines: list[str]
-) -> None:
-    survive(PARSER, lines)
 
 
 @pytest.mark.parametrize(
