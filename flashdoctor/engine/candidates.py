@@ -9,6 +9,8 @@ from flashdoctor.engine.advice import fill
 from flashdoctor.engine.derive import GROUPS
 from flashdoctor.engine.matching import paths_in
 from flashdoctor.engine.remarks import remark
+from flashdoctor.model import versions
+from flashdoctor.model.catalog import FACTS
 from flashdoctor.model.finding import Advice, Certainty, Evidence, Finding
 from flashdoctor.model.log import MENTION, STRENGTHS, Cause, Match, Reading
 from flashdoctor.model.rule import SEVERITIES, Rule, Severity, Source
@@ -223,13 +225,24 @@ def _with_line(item: Evidence, path: str, basis: Basis) -> Evidence:
 def _toned_down(finding: Finding, cause: Cause | None, basis: Basis) -> Finding:
     """Make an error a warning where no line bears it out and its facts are not reported ones.
 
-    A cause that is no error by itself is none here either: nobody looked at the machine.
+    A cause that is no error by itself is none here either: nobody looked at the machine. Nor is
+    what rests on the version of a development build, which is no release of the tables yet.
     """
     if finding.severity != "error":
         return finding
-    if (cause is None or cause.severity == "error") and _is_reported(finding, basis):
+    is_error = cause is None or cause.severity == "error"
+    if is_error and _is_reported(finding, basis) and not _rests_on_development(finding):
         return finding
     return finding._replace(severity="warning")
+
+
+def _rests_on_development(finding: Finding) -> bool:
+    """Whether a version that is compared is one between two releases: 0.16.0rc2.dev147+g1a2b."""
+    return any(
+        versions.is_development(str(item.value))
+        for item in finding.evidence
+        if item.fact and FACTS[item.fact].kind == "version"
+    )
 
 
 def _is_reported(finding: Finding, basis: Basis) -> bool:

@@ -9,6 +9,7 @@ from flashdoctor.model.regex import regex
 
 _NUMBER = regex(r"\d+")
 _RELEASE = regex(r"\s*v?(\d+(?:\.\d+)*)")
+_DEVELOPMENT = regex(r"\d[._-]?dev\d*$")
 _CAPABILITY = regex(r"\s*(?:sm_|compute_)?(\d{1,2})\.(\d)\s*")
 _TARGET = regex(r"\s*(?:sm_|compute_)?(\d{2,3})([af]?)\s*")
 
@@ -61,6 +62,11 @@ def local_tag(text: str) -> str | None:
 def public(text: str) -> str:
     """Return a version without its local tag."""
     return text.partition("+")[0].strip()
+
+
+def is_development(text: str) -> bool:
+    """Whether a version is one of PEP 440's development releases: `5.2.0.dev0`, a nightly."""
+    return _DEVELOPMENT.search(public(text)) is not None
 
 
 def cuda_of_tag(tag: str) -> str | None:

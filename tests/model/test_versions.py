@@ -25,6 +25,22 @@ def test_release(text: str, expected: tuple[int, ...] | None) -> None:
     assert versions.release(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5.2.0.dev0", True),
+        ("0.16.0rc2.dev147+gf120bd42d", True),
+        ("2.10.0.dev20251024+cu130", True),
+        ("2.8.0a0+34c6371d24.nv25.08", False),
+        ("0.10.2rc1", False),
+        ("2.9.1+cu130", False),
+        ("2.9.1+dev1", False),
+    ],
+)
+def test_a_development_release(text: str, expected: bool) -> None:
+    assert versions.is_development(text) is expected
+
+
 def test_versions_order_as_releases_do() -> None:
     ordered = ["2.7.4", "2.7.4.post1", "2.8.0", "2.8.0.post2", "2.8.3", "2.10.0"]
     assert sorted(ordered, key=versions.order) == ordered  # type: ignore[arg-type]
