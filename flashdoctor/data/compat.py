@@ -323,6 +323,17 @@ _DISTRIBUTIONS = sourced(
     ("name", "release"),
 )
 
+_NGC_PYTORCH = sourced(
+    {
+        "release": need("version"),
+        "torch": need("version"),
+        "cuda": may("version"),
+        "python": may("version"),
+        "distribution": may("text"),
+    },
+    "release",
+)
+
 COMPAT_SHAPES: Mapping[str, Shape] = {
     "driver_cuda": Shape({"meta": META, **_DRIVER_CUDA}),
     "torch": Shape({"meta": META, **_TORCH}),
@@ -333,5 +344,6 @@ COMPAT_SHAPES: Mapping[str, Shape] = {
     "gpus": Shape({"meta": META, **_GPUS}),
     "wsl": Shape({"meta": META, "fact": FACTS}),
     "distributions": Shape({"meta": META, "distribution": _DISTRIBUTIONS}),
+    "containers": Shape({"meta": META, "ngc_pytorch": _NGC_PYTORCH}),
 }
 """By file name without its ending."""

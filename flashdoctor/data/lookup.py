@@ -18,6 +18,7 @@ Row: TypeAlias = Mapping[str, Any]
 _Order: TypeAlias = tuple[tuple[int, ...], int]
 
 _DISTRIBUTION = regex(r"([a-z ]+)(\d+(?:\.\d+)*)")
+_NGC_PYTORCH = regex(r"(?:^|/)nvidia/pytorch:(\d\d\.\d\d)-py3(?:-igpu)?$")
 _NOISE = regex(r"\b(?:gnu/linux|enterprise|linux|server|stream|leap|release|lts)\b")
 _OTHER_NAMES = {"red hat": "rhel", "redhat": "rhel", "alma": "almalinux", "amzn": "amazon"}
 _FINAL = regex(r"v?[0-9]+(\.[0-9]+)*(\.post[0-9]+)?")
@@ -99,6 +100,12 @@ def driver_branch(tables: Tables, branch: int) -> Row | None:
 def cuda_floor(tables: Tables, cuda_major: int) -> Row | None:
     """Return the lowest drivers (`min_linux`, `min_windows`) for any release of a CUDA major."""
     return _first(tables, "driver_cuda", "minor_compat", cuda_major=cuda_major)
+
+
+def ngc_pytorch(tables: Tables, image: str) -> Row | None:
+    """Return the row of NVIDIA's PyTorch image: `nvcr.io/nvidia/pytorch:25.03-py3`."""
+    match = _NGC_PYTORCH.search(image)
+    return _first(tables, "containers", "ngc_pytorch", release=match[1]) if match else None
 
 
 def distribution(tables: Tables, text: str) -> Row | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flashdoctor.engine.advice import fill
-from flashdoctor.engine.derive import GROUPS
+from flashdoctor.engine.derive import GROUPS, OF_IMAGE
 from flashdoctor.engine.matching import paths_in
 from flashdoctor.engine.remarks import remark
 from flashdoctor.model import versions
@@ -252,12 +252,18 @@ def _is_reported(finding: Finding, basis: Basis) -> bool:
 
 def _fact_is_reported(path: str, basis: Basis) -> bool:
     """Whether a tool or a package list says so, or it follows from what one of them says."""
-    trust = basis.reading.trust
-    if path in trust:
-        return trust[path] > MENTION
+    if path in basis.reading.trust:
+        return _is_told(path, basis)
     if path in _OF_THE_VLLM_BUILD:
         return False
     if path in _OF_THE_BUILD and GUESSED in basis.facts["torch.cuda"].source:
         return False
     heads = (head for prefix, head in GROUPS.items() if path.startswith(prefix))
-    return all(trust.get(head, MENTION + 1) > MENTION for head in heads)
+    return _is_told(path, basis) and all(_is_told(head, basis) for head in heads)
+
+
+def _is_told(path: str, basis: Basis) -> bool:
+    """Whether more than a mention says so; what nobody says is left to what it follows from."""
+    if basis.facts[path].source.startswith(OF_IMAGE):
+        return False
+    return basis.reading.trust.get(path, MENTION + 1) > MENTION

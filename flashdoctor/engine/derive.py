@@ -38,7 +38,13 @@ GROUPS = {
 }
 """Where the fact on the right is absent, unstated facts of the prefix are absent as well."""
 
+OF_IMAGE = "container image"
+"""Starts the source of what only the name of an image says."""
+
 _CAPABILITY = "compute_capability"
+_OTHER_DEVICES = ("cpu", "rocm", "xpu", "tpu", "neuron", "gaudi", "openvino")
+"""How the local tags begin that vLLM's setup.py gives to builds for something else than CUDA."""
+
 _KEPT_WHEN_ABSENT = frozenset(
     {"flash_attn.leftover", "flash_attn.extension_present", "torch.installs", "gpu.pci_count"}
     | {"gpu.visible_devices", "gpu.visible_invalid", "gpu.nvswitch", "gpu.count"}
@@ -57,6 +63,24 @@ def derive(snapshot: Snapshot, tables: Tables) -> Snapshot:
             if fact.path not in facts or facts[fact.path].state == "unknown":
                 facts[fact.path] = fact
     return Snapshot(facts, snapshot.conflicts)
+
+
+def _image(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
+    """Say what an image holds when it is started; not once another torch is known in it."""
+    image = snapshot.value("launch.image", "")
+    row = lookup.ngc_pytorch(tables, image)
+    if row is None or snapshot["torch.version"].state != "unknown":
+        return
+    source = f"{OF_IMAGE} {image}"
+    for path, key in (
+        ("torch.version", "torch"),
+        ("torch.cuda", "cuda"),
+        ("toolkit.version", "cuda"),
+        ("python.version", "python"),
+        ("os.distribution", "distribution"),
+    ):
+        if key in row:
+            yield known(path, row[key], source)
 
 
 def _system(snapshot: Snapshot, _tables: Tables) -> Iterator[Fact]:
@@ -259,7 +283,7 @@ def _flash_attn(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
 
 def _vllm(snapshot: Snapshot, tables: Tables) -> Iterator[Fact]:
     version = snapshot.value("vllm.version")
-    if version is None:
+    if version is None or (versions.local_tag(version) or "").startswith(_OTHER_DEVICES):
         return
     pin = lookup.vllm_torch_pin(tables, version)
     if pin:
@@ -313,6 +337,7 @@ def _absences(snapshot: Snapshot, _tables: Tables) -> Iterator[Fact]:
 
 _STEPS: tuple[Callable[[Snapshot, Tables], Iterator[Fact]], ...] = (
     _flash_attn_wheel,
+    _image,
     _system,
     _distribution,
     _gpu,

@@ -12,7 +12,7 @@ from flashdoctor.engine.candidates import Basis, weigh_all
 from flashdoctor.engine.claims import carried
 from flashdoctor.engine.derive import derive
 from flashdoctor.engine.matching import counts
-from flashdoctor.engine.questions import WHAT_TO_PASTE, ask
+from flashdoctor.engine.questions import ask, what_to_paste
 from flashdoctor.engine.suspects import order
 from flashdoctor.engine.verdict import CORE, FailOn, decide
 from flashdoctor.engine.view import View
@@ -76,7 +76,7 @@ def diagnose(
         required=tuple(sorted(needed)),
         missing=missing if undetermined else (),
         matrix_date=knowledge.tables.date,
-        ask=ask(ranked, reading.kinds, facts) or (WHAT_TO_PASTE if undetermined else ()),
+        ask=ask(ranked, reading.kinds, facts) or (what_to_paste(facts) if undetermined else ()),
         folklore=carried(findings, facts, knowledge.tables),
     )
 

@@ -9,14 +9,15 @@ from flashdoctor.model.finding import Question
 from flashdoctor.model.snapshot import Snapshot
 
 _MAX_QUESTIONS = 2
-WHAT_TO_PASTE = (
-    Question(
-        command="python -m torch.utils.collect_env",
-        why="names torch, its CUDA, the driver, the GPU and the packages",
-    ),
-    Question(command="nvidia-smi", why="names the driver, what it supports and the GPUs"),
+_COLLECT_ENV = Question(
+    command="python -m torch.utils.collect_env",
+    why="names torch, its CUDA, the driver, the GPU and the packages",
 )
-"""What tells most about a stack that nothing is known of."""
+_NVIDIA_SMI = Question(command="nvidia-smi", why="names the driver, what it supports and the GPUs")
+_BESIDE_NVCC = Question(
+    command=_COLLECT_ENV.command,
+    why="names torch and the CUDA that it brings; nvcc is the compiler, which only builds use",
+)
 
 _TELLS = (
     ("compute_cap", "gpu.compute_capability"),
@@ -58,6 +59,13 @@ def ask(ranked: Sequence[Candidate], kinds: Sequence[str], facts: Snapshot) -> t
             if close:
                 break
     return tuple(found.values())[:_MAX_QUESTIONS]
+
+
+def what_to_paste(facts: Snapshot) -> tuple[Question, ...]:
+    """Return what tells most about a stack of which too little is known for a verdict."""
+    if facts["toolkit.version"].is_known:
+        return _BESIDE_NVCC, _NVIDIA_SMI
+    return _COLLECT_ENV, _NVIDIA_SMI
 
 
 def _is_close(first: Candidate, second: Candidate) -> bool:

@@ -260,7 +260,7 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("launch.program", "word", "vllm, sglang, tgi, python, torchrun, ..."),
     FactSpec("launch.flags", "records", "flags of the launch command", ("name", "value")),
     FactSpec("launch.environment", "records", "variables set for it", ("name", "value")),
-    FactSpec("launch.image", "text", "container image that was started"),
+    FactSpec("launch.image", "text", "container image that is started or built upon"),
     FactSpec("launch.gpus", "text", "GPUs that docker run hands in; absent: no such flag"),
     FactSpec("launch.runtimes", "texts", "runtimes that docker knows"),
     FactSpec("launch.default_runtime", "word", "runtime that docker takes by default"),

@@ -94,3 +94,31 @@ def test_a_list_with_a_gpu_that_no_table_knows_says_nothing_of_all() -> None:
     snapshot = follow({"gpu.devices": devices, "gpu.name": "Tesla T4"})
     assert snapshot.value("gpu.compute_capabilities") == ["7.5"]
     assert "compute_capability" not in snapshot.value("gpu.devices")[1]
+
+
+NGC = "nvcr.io/nvidia/pytorch:25.03-py3"
+
+
+def test_an_ngc_image_stands_for_its_versions() -> None:
+    found = follow({"launch.image": NGC})
+    assert found.value("torch.version") == "2.7.0a0+7c8ec84dab"
+    assert (found.value("torch.cuda"), found.value("torch.build")) == ("12.8", "cuda")
+    assert (found.value("toolkit.version"), found.value("python.tag")) == ("12.8", "cp312")
+    assert found["torch.version"].source == f"container image {NGC}"
+
+
+def test_a_torch_that_was_put_into_the_image_stands() -> None:
+    found = follow({"launch.image": NGC, "torch.version": "2.6.0+cu124"})
+    assert (found.value("torch.version"), found.value("torch.cuda")) == ("2.6.0+cu124", "12.4")
+
+
+@pytest.mark.parametrize(
+    "image", ["nvcr.io/nvidia/pytorch:99.01-py3", "my-nvidia/pytorch:25.03-py3", "ubuntu:24.04"]
+)
+def test_an_image_without_a_row_says_nothing(image: str) -> None:
+    assert follow({"launch.image": image})["torch.version"].state == "unknown"
+
+
+@pytest.mark.parametrize("version", ["0.10.0+cpu", "0.11.0+rocm700"])
+def test_a_vllm_for_another_device_is_not_the_cuda_wheel(version: str) -> None:
+    assert follow({"vllm.version": version})["vllm.torch_pin"].state == "unknown"

@@ -128,6 +128,18 @@ def test_a_guess_about_the_wheel_is_at_most_a_warning() -> None:
     assert first(judge(met(UNAVAILABLE, 3), facts=facts)).cause == "torch-cuda-unavailable"
 
 
+def test_what_an_images_name_stands_for_is_at_most_a_warning() -> None:
+    facts = {"launch.image": "nvcr.io/nvidia/pytorch:25.08-py3", "driver.version": "470.82.01"}
+    report = judge(facts={**facts, "os.system": "Linux"})
+    assert (first(report).cause, report.verdict) == ("driver-too-old-for-cuda", "warn")
+
+
+def test_what_rests_on_a_development_build_is_at_most_a_warning() -> None:
+    packages = {"vllm.version": "0.16.0rc2.dev147+gf120bd42d", "transformers.version": "5.2.0"}
+    assert first(judge(facts=packages)).severity == "warning"
+    assert first(judge(facts={**packages, "vllm.version": "0.16.0"})).severity == "error"
+
+
 def test_a_rule_that_explains_a_symptom_stands_above_it() -> None:
     report = judge(met(UNAVAILABLE, 3), facts=OLD_DRIVER)
     found = {item.cause: item for item in report.findings}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from flashdoctor.engine.candidates import HINT, PROOF, RULE, SYMPTOM, Candidate
-from flashdoctor.engine.questions import ask
+from flashdoctor.engine.questions import ask, what_to_paste
 from flashdoctor.model import snapshot as snapshots
 from flashdoctor.model.facts import Fact, known
 from flashdoctor.model.finding import Finding, Question
@@ -97,3 +97,17 @@ CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
 def test_a_fact_that_was_stated_is_not_asked_for(facts: list[Fact], expected: list[str]) -> None:
     unsure = candidate("a", HINT, CUDA, "nvcc --version")
     assert commands(unsure, facts=snapshots.of(facts)) == expected
+
+
+def test_a_stack_of_which_nothing_is_known_is_asked_for_whole() -> None:
+    asked = what_to_paste(Snapshot())
+    assert [question.command for question in asked] == [
+        "python -m torch.utils.collect_env",
+        "nvidia-smi",
+    ]
+
+
+def test_who_pasted_nvcc_is_told_what_it_does_not_say() -> None:
+    facts = snapshots.of([known("toolkit.version", "12.4", "nvcc --version")])
+    first, _ = what_to_paste(facts)
+    assert "nvcc is the compiler" in first.why

@@ -143,3 +143,22 @@ def test_distribution_is_found_as_people_write_it(
 ) -> None:
     row = lookup.distribution(tables, text)
     assert (row and row["glibc"]) == glibc
+
+
+@pytest.mark.parametrize(
+    ("image", "torch"),
+    [
+        ("nvcr.io/nvidia/pytorch:24.05-py3", "2.4.0a0+07cecf4168"),
+        ("nvidia/pytorch:25.12-py3", "2.10.0a0+b4e4ee81d3"),
+        ("nvcr.io/nvidia/pytorch:24.10-py3-igpu", "2.5.0a0+e000cf0ad9"),
+    ],
+)
+def test_an_ngc_image(image: str, torch: str) -> None:
+    row = lookup.ngc_pytorch(load_tables(), image)
+    assert row is not None
+    assert row["torch"] == torch
+
+
+@pytest.mark.parametrize("image", ["nvcr.io/nvidia/pytorch:24.05", "nvidia/pytorch:24.05-py3.old"])
+def test_no_ngc_image(image: str) -> None:
+    assert lookup.ngc_pytorch(load_tables(), image) is None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from flashdoctor.logs.parsers.nvidia_smi import device_facts
@@ -25,6 +26,66 @@ _NUMBERS = frozenset(
 _SWITCHES = frozenset({"mig_enabled", "ecc_enabled"})
 _WORDS = frozenset({"fabric_state", "compute_mode"})
 _VERSION = regex(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+
+_HEAD = {
+    "driver version": "driver.version",
+    "kmd version": "driver.version",
+    "cuda version": "driver.cuda",
+    "cuda umd version": "driver.cuda",
+}
+_FIELDS = (
+    # field, section and key in words, element and the one around it in XML
+    ("name", ("", "product name"), ("gpu", "product_name")),
+    ("compute_mode", ("", "compute mode"), ("gpu", "compute_mode")),
+    ("memory_total_mib", ("fb memory usage", "total"), ("fb_memory_usage", "total")),
+    ("memory_used_mib", ("fb memory usage", "used"), ("fb_memory_usage", "used")),
+    ("pcie_generation_max", ("pcie generation", "max"), ("pcie_gen", "max_link_gen")),
+    ("pcie_generation", ("pcie generation", "current"), ("pcie_gen", "current_link_gen")),
+    ("pcie_width_max", ("link width", "max"), ("link_widths", "max_link_width")),
+    ("pcie_width", ("link width", "current"), ("link_widths", "current_link_width")),
+    ("mig_enabled", ("mig mode", "current"), ("mig_mode", "current_mig")),
+    ("ecc_enabled", ("ecc mode", "current"), ("ecc_mode", "current_ecc")),
+    ("driver_model", ("driver model", "current"), ("driver_model", "current_dm")),
+    ("fabric_state", ("fabric", "state"), ("fabric", "state")),
+    ("fabric_status", ("fabric", "status"), ("fabric", "status")),
+    ("process", ("", "process id"), ("process_info", "pid")),
+    ("process_name", ("", "name"), ("process_info", "process_name")),
+    ("process_used_mib", ("", "used gpu memory"), ("process_info", "used_memory")),
+)
+_FIELDS_OF_PART = (
+    ("part", ("mig device", "index"), ("mig_device", "index")),
+    ("part_memory_total_mib", ("fb memory usage", "total"), ("fb_memory_usage", "total")),
+    ("part_memory_used_mib", ("fb memory usage", "used"), ("fb_memory_usage", "used")),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How a form of the report calls what is read: `head` by key, the others by place and key.
+
+    What stands under the place "" stands in any place. `of_part` holds inside a MIG device.
+    """
+
+    head: Mapping[str, str]
+    fields: Mapping[tuple[str, str], str]
+    of_part: Mapping[tuple[str, str], str]
+
+    def field(self, place: str, key: str, *, in_part: bool) -> str | None:
+        """Return the field that a value there is for."""
+        fields = self.of_part if in_part else self.fields
+        return fields.get((place, key)) or fields.get(("", key))
+
+
+IN_WORDS = Wording(
+    head=_HEAD,
+    fields={words: field for field, words, _ in _FIELDS},
+    of_part={words: field for field, words, _ in _FIELDS_OF_PART},
+)
+IN_XML = Wording(
+    head={key.replace(" ", "_"): path for key, path in _HEAD.items()},
+    fields={element: field for field, _, element in _FIELDS},
+    of_part={element: field for field, _, element in _FIELDS_OF_PART},
+)
 
 
 def driver_facts(path: str, value: str, line: Line, source: str) -> Iterator[Found]:

@@ -58,6 +58,8 @@ def _state_image(name: str, tag: str) -> Iterator[Fact]:
         yield known("os.rocm", True, _SOURCE)
     elif name.startswith(("nvidia/l4t", "dustynv/")):
         yield known("os.jetson", True, _SOURCE)
+    elif name == "nvidia/pytorch":  # the tag is a month: what it stands for is in the tables
+        yield known("launch.image", f"nvcr.io/{name}:{tag}", _SOURCE)
     elif name in _TAGS:
         yield from _TAGS[name](tag)
 

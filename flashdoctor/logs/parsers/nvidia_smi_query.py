@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from flashdoctor.logs.parsers._gpu_report import GpuReport, driver_facts
+from flashdoctor.logs.parsers._gpu_report import IN_WORDS, GpuReport, driver_facts
 from flashdoctor.logs.statements import BlockParser, shorten
 from flashdoctor.model.log import Found, Line
 from flashdoctor.model.regex import regex
@@ -20,37 +20,6 @@ _ENTRY = regex(
     r"^\s*(?P<key>\S[^:]{0,60}?)\s*: +(?P<value>\S.{0,160})$|^\s*(?P<empty>\S[^:]{0,60}?)\s*:\s*$"
 )
 _SECTION = regex(r"^(?P<indent>\s+)(?P<name>[A-Za-z][\w ()/&.-]{0,60})$")
-_TOP = {
-    "driver version": "driver.version",
-    "kmd version": "driver.version",
-    "cuda version": "driver.cuda",
-    "cuda umd version": "driver.cuda",
-}
-_FIELDS = {
-    ("", "product name"): "name",
-    ("", "compute mode"): "compute_mode",
-    ("fb memory usage", "total"): "memory_total_mib",
-    ("fb memory usage", "used"): "memory_used_mib",
-    ("pcie generation", "max"): "pcie_generation_max",
-    ("pcie generation", "current"): "pcie_generation",
-    ("link width", "max"): "pcie_width_max",
-    ("link width", "current"): "pcie_width",
-    ("mig mode", "current"): "mig_enabled",
-    ("ecc mode", "current"): "ecc_enabled",
-    ("driver model", "current"): "driver_model",
-    ("fabric", "state"): "fabric_state",
-    ("fabric", "status"): "fabric_status",
-    ("", "process id"): "process",
-    ("", "name"): "process_name",
-    ("", "used gpu memory"): "process_used_mib",
-}
-"""What is read of a GPU, by section and key; those without a section stand in any."""
-
-_FIELDS_OF_PART = {
-    ("mig device", "index"): "part",
-    ("fb memory usage", "total"): "part_memory_total_mib",
-    ("fb memory usage", "used"): "part_memory_used_mib",
-}
 
 
 class _Feed:
@@ -98,11 +67,10 @@ class _Feed:
 
     def _take(self, key: str, value: str, line: Line) -> Iterator[Found]:
         if not self._report.has_devices:
-            if key in _TOP:
-                yield from driver_facts(_TOP[key], value, line, SOURCE)
+            if key in IN_WORDS.head:
+                yield from driver_facts(IN_WORDS.head[key], value, line, SOURCE)
             return
-        fields = _FIELDS if self._part_indent is None else _FIELDS_OF_PART
-        field = fields.get((self._section, key)) or fields.get(("", key))
+        field = IN_WORDS.field(self._section, key, in_part=self._part_indent is not None)
         if field:
             yield from self._report.take(field, value, line)
 

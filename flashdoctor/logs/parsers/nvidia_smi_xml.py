@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from flashdoctor.logs.parsers._gpu_report import GpuReport, driver_facts
+from flashdoctor.logs.parsers._gpu_report import IN_XML, GpuReport, driver_facts
 from flashdoctor.logs.statements import BlockParser
 from flashdoctor.model.log import Found, Line
 from flashdoctor.model.regex import regex
@@ -23,37 +23,6 @@ _MAX_VALUE = 200
 _MAX_BARE_LINES = 4  # a value stands beside its tag or alone between two
 _ROOT = "nvidia_smi_log"
 _TAG = regex(r"<(?P<end>/?)(?P<name>[A-Za-z_][\w.-]{0,60})(?P<rest>[^<>]{0,200})>")
-_TOP = {
-    "driver_version": "driver.version",
-    "kmd_version": "driver.version",
-    "cuda_version": "driver.cuda",
-    "cuda_umd_version": "driver.cuda",
-}
-_FIELDS = {
-    ("gpu", "product_name"): "name",
-    ("gpu", "compute_mode"): "compute_mode",
-    ("fb_memory_usage", "total"): "memory_total_mib",
-    ("fb_memory_usage", "used"): "memory_used_mib",
-    ("pcie_gen", "max_link_gen"): "pcie_generation_max",
-    ("pcie_gen", "current_link_gen"): "pcie_generation",
-    ("link_widths", "max_link_width"): "pcie_width_max",
-    ("link_widths", "current_link_width"): "pcie_width",
-    ("mig_mode", "current_mig"): "mig_enabled",
-    ("ecc_mode", "current_ecc"): "ecc_enabled",
-    ("driver_model", "current_dm"): "driver_model",
-    ("fabric", "state"): "fabric_state",
-    ("fabric", "status"): "fabric_status",
-    ("process_info", "pid"): "process",
-    ("process_info", "process_name"): "process_name",
-    ("process_info", "used_memory"): "process_used_mib",
-}
-"""What is read of a GPU, by the element around it and its own."""
-
-_FIELDS_OF_PART = {
-    ("mig_device", "index"): "part",
-    ("fb_memory_usage", "total"): "part_memory_total_mib",
-    ("fb_memory_usage", "used"): "part_memory_used_mib",
-}
 
 
 class _Feed:
@@ -100,7 +69,7 @@ class _Feed:
         self._text = ""
         if name == _ROOT:
             yield from self._close()
-        elif not self.open and name not in _TOP and name != "gpu":
+        elif not self.open and name not in IN_XML.head and name != "gpu":
             return
         self.open = True
         if name in self._within:  # none holds its like: a line came twice, or an end is missing
@@ -124,12 +93,11 @@ class _Feed:
 
     def _take_value(self, name: str, value: str, line: Line) -> Iterator[Found]:
         if not self._report.has_devices:
-            if name in _TOP:
-                yield from driver_facts(_TOP[name], value, line, SOURCE)
+            if name in IN_XML.head:
+                yield from driver_facts(IN_XML.head[name], value, line, SOURCE)
             return
         parent = self._within[-2] if len(self._within) > 1 else ""
-        fields = _FIELDS_OF_PART if "mig_device" in self._within else _FIELDS
-        field = fields.get((parent, name))
+        field = IN_XML.field(parent, name, in_part="mig_device" in self._within)
         if field:
             yield from self._report.take(field, value, line)
 
