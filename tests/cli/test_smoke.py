@@ -6,7 +6,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from flashdoctor.cli.main import main
 from flashdoctor.cli.progress import Progress
 from flashdoctor.render.formats import FORMATS
 from flashdoctor.target import payload
+from tests.processes import has_gone, read_pid
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Call = Callable[..., tuple[int, str, str]]
@@ -257,25 +257,6 @@ def hanging(bare: Path, note: Path) -> None:
     (site / "torch" / "__init__.py").write_text(f"{text}time.sleep(300)\n", encoding="utf-8")
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text("utf-8")
-    except (FileNotFoundError, ProcessLookupError):  # it ended between the two looks
-        return not Path("/proc/self/stat").exists()
-    return state.rpartition(")")[2].split()[0] not in "ZX"
-
-
-def comes_true(question: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 20
-    while not question() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return question()
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
 def test_an_interrupt_leaves_nothing_behind(
     tmp_path: Path, child_env: dict[str, str], bare: Path
@@ -284,11 +265,11 @@ def test_an_interrupt_leaves_nothing_behind(
     hanging(bare, note)
     args = [sys.executable, "-m", "flashdoctor", "smoke", "--python", str(bare), "--case", "sdpa"]
     with subprocess.Popen(args, stdout=PIPE, stderr=PIPE, env=child_env, cwd=tmp_path) as child:
-        assert comes_true(lambda: note.exists() and note.read_text("utf-8").endswith("\n"))
+        read_pid(note)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
     assert (child.returncode, out, err) == (130, b"", b"")
-    assert comes_true(lambda: not is_alive(int(note.read_text("utf-8"))))
+    assert has_gone(note)
 
 
 def said_on_a_terminal(args: list[str], env: dict[str, str], cwd: Path) -> tuple[str, str]:

@@ -13,6 +13,7 @@ import pytest
 
 from flashdoctor.smoke import run as module
 from flashdoctor.smoke.run import SmokeRun, run_cases
+from tests.processes import comes_true, is_alive
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 ABC = ("a", "b", "c")
@@ -25,18 +26,6 @@ def run(python: Path, cases: Any, **given: Any) -> SmokeRun:
 
 def statuses(done: SmokeRun) -> dict[str, str]:
     return {str(event["name"]): str(event["status"]) for event in done.results}
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text("utf-8")
-    except (FileNotFoundError, ProcessLookupError):  # it ended between the two looks
-        return not Path("/proc/self/stat").exists()
-    return state.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def test_one_child_runs_all(python: Path, play: Play, make_cases: Any) -> None:
@@ -181,10 +170,7 @@ def test_an_interrupt_ends_the_child(
     with pytest.raises(KeyboardInterrupt):
         run(python, make_cases(ABC))
     assert len(pids) == 1
-    deadline = time.monotonic() + 10
-    while is_alive(pids[0]) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not is_alive(pids[0])
+    assert comes_true(lambda: not is_alive(pids[0]))
 
 
 @pytest.fixture
@@ -259,7 +245,4 @@ def test_an_interrupt_ends_every_child(
     with pytest.raises(KeyboardInterrupt):
         run(python, lanes(make_case))
     assert len(pids) == 3
-    deadline = time.monotonic() + 10
-    while any(map(is_alive, pids)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(map(is_alive, pids))
+    assert comes_true(lambda: not any(map(is_alive, pids)))

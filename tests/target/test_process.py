@@ -15,6 +15,7 @@ import pytest
 
 from flashdoctor.target import process
 from flashdoctor.target.process import Ended, Limits, run_process
+from tests.processes import comes_true, has_gone, read_pid
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRON = {"PATH": "/usr/bin:/bin"}
@@ -26,38 +27,6 @@ def run(file: Path, *, stdin: bytes = b"", timeout_s: float = 20, **limits: floa
     output_bytes = int(limits.pop("output_bytes", 1 << 20))
     bounds = Limits(timeout_s=timeout_s, output_bytes=output_bytes, **limits)
     return run_process([str(file)], stdin=stdin, environ=ENVIRON, limits=bounds)
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; a zombie that nobody reaps does not."""
-    try:
-        if not FDS.exists():
-            os.kill(pid, 0)
-            return True
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-def comes_true(question: Callable[[], bool]) -> bool:
-    """Whether something is so within ten seconds."""
-    deadline = time.monotonic() + 10
-    while not question() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return question()
-
-
-def read_pid(note: Path) -> int:
-    """Return the process id that a child writes to `note`."""
-    assert comes_true(lambda: note.exists() and note.read_text("utf-8").endswith("\n"))
-    return int(note.read_text("utf-8"))
-
-
-def has_gone(note: Path) -> bool:
-    """Whether the process whose id stands in `note` goes."""
-    pid = read_pid(note)
-    return comes_true(lambda: not is_alive(pid))
 
 
 def count_fds() -> int:
