@@ -20,25 +20,17 @@ Item = tuple[str, Any, int]
 CERTAIN, GUESSED = 0, 1
 
 _SOURCE = ""
-_VERSION = r"v?(?P<version>\d{1,4}(?:\.\d{1,5}){1,3}(?:[.+-]?[A-Za-z][\w.+]{0,40})?)"
+_VERSION = regex(r"v?(?P<version>\d{1,4}(?:\.\d{1,5}){1,3}(?:[.+-]?[A-Za-z][\w.+]{0,40})?)")
 _ALIASES: Mapping[str, str] = {
     "pytorch": "torch",
-    "flash attention": "flash-attn",
-    "flash-attention": "flash-attn",
-    "flashattention": "flash-attn",
-    "flash attention 2": "flash-attn",
-    "flash-attention-2": "flash-attn",
-    "flashattention-2": "flash-attn",
-    "flash attn": "flash-attn",
-    "fa2": "flash-attn",
-    "huggingface transformers": "transformers",
-    "hf transformers": "transformers",
-    "hugging face transformers": "transformers",
-    "transformers (huggingface)": "transformers",
+    **dict.fromkeys(("flash attention", "flash-attention", "flashattention", "flash attn", "fa2",
+                     "flash attention 2", "flash-attention-2", "flashattention-2"), "flash-attn"),
+    **dict.fromkeys(("huggingface transformers", "hf transformers", "hugging face transformers",
+                     "transformers (huggingface)"), "transformers"),
     "triton-lang": "triton",
     "openai triton": "triton",
     "vllm-openai": "vllm",
-}
+}  # fmt: skip
 DISTRIBUTION = regex(
     r"(?P<name>Ubuntu|Debian(?: GNU/Linux)?|Fedora|CentOS(?: Linux| Stream)?|Rocky(?: Linux)?"
     r"|AlmaLinux"
@@ -180,15 +172,18 @@ def cuda_items(text: str) -> Iterator[Item]:
         yield "toolkit.version", match["version"], GUESSED
 
 
+def _tagged_cuda(text: str) -> str | None:
+    """Return the CUDA of a wheel's tag: 12.1 for `cu121`."""
+    tag = _TAG.search(text)
+    return versions.cuda_of_tag(f"cu{tag['tag']}") if tag else None
+
+
 def cuda_reader(path: str) -> Callable[[str], Iterator[Item]]:
     """Make a reader of a CUDA version (`12.4`, `12`, `cu124`) for the fact at `path`."""
 
     def read(text: str) -> Iterator[Item]:
         match = _CUDA.search(text) or _CUDA_MAJOR.match(text)
-        tag = None if match else _TAG.search(text)
-        cuda = (
-            match["version"] if match else versions.cuda_of_tag(f"cu{tag['tag']}") if tag else None
-        )
+        cuda = match["version"] if match else _tagged_cuda(text)
         if cuda and versions.major(cuda) in range(8, 16):
             yield path, cuda, CERTAIN
 
@@ -204,19 +199,18 @@ def python_items(text: str) -> Iterator[Item]:
 
 def torch_items(text: str) -> Iterator[Item]:
     """Read `2.4.0+cu121`, `2.4.0 (CUDA 12.1)`, `nightly cu128`."""
-    match = re.match(rf"{_VERSION}", text)
+    match = _VERSION.match(text)
     if match:
         yield "torch.version", match["version"], CERTAIN
-    tag = _TAG.search(text)
-    cuda = re.search(r"CUDA ?(\d{1,2}\.\d)", text, re.IGNORECASE)
-    found = cuda[1] if cuda else versions.cuda_of_tag(f"cu{tag['tag']}") if tag else None
-    if found:
-        yield "torch.cuda", found, CERTAIN
+    named = re.search(r"CUDA ?(\d{1,2}\.\d)", text, re.IGNORECASE)
+    cuda = named[1] if named else _tagged_cuda(text)
+    if cuda:
+        yield "torch.cuda", cuda, CERTAIN
 
 
 def package_items(name: str, text: str) -> Iterator[Item]:
     """Read the version of a package that is watched; nothing for others."""
-    match = re.match(rf"{_VERSION}", text)
+    match = _VERSION.match(text)
     for fact in state_package(name, match["version"], _SOURCE) if match else ():
         yield fact.path, fact.value, CERTAIN
 

@@ -60,56 +60,15 @@ _IMAGES = {
     "lmdeploy": "lmdeploy",
 }
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "nvidia-docker", "nvidia-docker2"})
-_DOCKER_VALUES = frozenset(
-    [
-        "v",
-        "volume",
-        "p",
-        "publish",
-        "e",
-        "env",
-        "name",
-        "gpus",
-        "runtime",
-        "shm-size",
-        "ipc",
-        "network",
-        "net",
-        "entrypoint",
-        "w",
-        "workdir",
-        "mount",
-        "device",
-        "ulimit",
-        "restart",
-        "u",
-        "user",
-        "env-file",
-        "memory",
-        "m",
-        "cpus",
-        "pull",
-        "platform",
-        "h",
-        "hostname",
-        "add-host",
-        "cap-add",
-        "cap-drop",
-        "security-opt",
-        "log-opt",
-        "log-driver",
-        "label",
-        "l",
-        "pid",
-        "tmpfs",
-        "cpuset-cpus",
-        "group-add",
-        "annotation",
-        "memory-swap",
-        "expose",
-        "dns",
-    ]
-)
+_DOCKER_VALUES = frozenset((
+    "v", "volume", "p", "publish", "e", "env", "name", "gpus", "runtime", "shm-size", "ipc",
+    "network", "net", "entrypoint", "w", "workdir", "mount", "device", "ulimit", "restart", "u",
+    "user", "env-file", "memory", "m", "cpus", "pull", "platform", "h", "hostname", "add-host",
+    "cap-add", "cap-drop", "security-opt", "log-opt", "log-driver", "label", "l", "pid",
+    "tmpfs", "cpuset-cpus", "group-add", "annotation", "memory-swap", "expose", "dns",
+))  # fmt: skip
+"""Options of `docker run` whose value may be a word of its own."""
+"""Options of `docker run` whose value may be a word of its own."""
 _SIZE = regex(r"(\d{1,6}(?:\.\d)?)\s?([kmgKMG]?)i?[bB]?")
 _MIB = {"": 2.0**-20, "k": 2.0**-10, "m": 1.0, "g": 1024.0}
 _MODEL_FLAGS = (

@@ -47,11 +47,6 @@ def _strip_tags(text: str) -> str:
     return text[quoted.end() :] if quoted else text
 
 
-def is_boxed(text: str) -> bool:
-    """Whether a line starts with a box rule."""
-    return not text.isascii() and _IS_BOXED.match(text) is not None
-
-
 def unbox(text: str) -> str:
     """Return what stands inside a box of Unicode rules, or on the branch of a tree."""
     if not _IS_BOXED.match(text):

@@ -6,39 +6,24 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from flashdoctor.logs.captures import SOURCE, facts_of
+from flashdoctor.logs.kept import STATE, Kept
+from flashdoctor.logs.patterns import LONG_LINE, depends_on_digits, meets
 from flashdoctor.logs.ration import Ration
 from flashdoctor.model.facts import Fact, known
 from flashdoctor.model.log import Found, Line, Match, Signature
-from flashdoctor.model.snapshot import Snapshot
 
-_STATE = "log."
-_WARNED = re.compile(r"\b(?:WARN|WARNING|[A-Z][a-z]\w{0,30}Warning|warning)\b(?!s)|^\[?W\d{4}")
-_MAX_SHOWN = 640
 _TRUST = 3
-_MAX_MATCHES = 4
-"""Matches of one signature that are kept: the first that differ in their facts. The last of all is
-kept beside them."""
-
 _READ_OUT = 64
 """Matches of one signature whose facts are read; of later ones only those of the last."""
-
-_LONG_LINE = 1024
-"""Characters up to which a line is searched as a whole; messages are short, and what a pattern
-costs can grow with the square of the length. A longer one is searched around the keywords."""
-
-_BEFORE_KEYWORD = 512
-_BEHIND_KEYWORD = 896
 
 _SAME_LINES = 8
 """Lines that differ in nothing but digits and are looked at; what comes after them is as they."""
 
 _MAX_TEMPLATES = 20_000
 _ZEROS = str.maketrans("123456789", "000000000")
-_NO_NUMBERS = re.compile(r"\{\d*,?\d*\}|\[[^\]]{0,60}\]")
 _UNIT = 128
 
 _SHARED = 5000
@@ -47,44 +32,6 @@ _EACH = 16
 _LAST_OF_CHUNK = 2
 """Searches of all signatures (in lines of `_UNIT` characters) before they are rationed, and of one;
 of each one after that; and then of each one in every chunk: its last."""
-
-
-@lru_cache(maxsize=4096)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern once for all pastes."""
-    return re.compile(pattern)
-
-
-def meets(signature: Signature, text: str) -> re.Match[str] | bool:
-    """Whether a line is one that the signature describes: a match, or True without a pattern.
-
-    The keywords are what the scan looks for first, so that a line without any is never seen here.
-    """
-    if not signature.pattern:
-        return True
-    pattern = compiled(signature.pattern)
-    if len(text) <= _LONG_LINE:
-        return pattern.search(text) or False
-    found = (pattern.search(text, *part) for part in _around(signature.keywords, text.lower()))
-    return next((match for match in found if match), False)
-
-
-@lru_cache(maxsize=4096)
-def _hangs_on_digits(pattern: str) -> bool:
-    """Whether a pattern names a number, so that lines which differ in digits differ for it."""
-    return re.search(r"\d", _NO_NUMBERS.sub("", pattern)) is not None
-
-
-def _around(keywords: Iterable[str], folded: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a long line in which keywords stand: the first two, and the last."""
-    ends = (find(keyword) for keyword in keywords for find in (folded.find, folded.rfind))
-    spots = sorted({at for at in ends if at >= 0})
-    reached = 0
-    for at in dict.fromkeys((*spots[:2], *spots[-1:])):
-        start, end = max(at - _BEFORE_KEYWORD, 0), at + _BEHIND_KEYWORD
-        if end - reached > _BEHIND_KEYWORD // 2:
-            yield start, end
-            reached = end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +67,7 @@ class Matcher:
         self._signatures = index.signatures
         self._by_keyword = index.by_keyword
         self._state: dict[str, Fact] = {}
-        self._kept: dict[int, _Kept] = {}
+        self._kept: dict[int, Kept] = {}
         self._templates: dict[int, _Template] = {}
         self._ration = Ration(shared=_SHARED, most=_MOST, each=_EACH)
         self._lines: Sequence[Line] = ()
@@ -160,10 +107,10 @@ class Matcher:
         template = self._template(line.text, rows)
         template.count += 1
         known_kind = template.count > _SAME_LINES
-        cost = (1 + len(line.text) // _UNIT) ** 2 if len(line.text) <= _LONG_LINE else _UNIT
+        cost = (1 + len(line.text) // _UNIT) ** 2 if len(line.text) <= LONG_LINE else _UNIT
         for number in sorted(rows):
             signature = self._signatures[number]
-            if known_kind and not _hangs_on_digits(signature.pattern):
+            if known_kind and not depends_on_digits(signature.pattern):
                 if number not in template.met:
                     continue
                 if signature.cause is not None:
@@ -177,7 +124,7 @@ class Matcher:
         counts: Counter[int] = Counter()
         last: set[tuple[int, int]] = set()
         for place in sorted(self._wanted, reverse=True):
-            cost = 1 if len(self._lines[place].text) <= _LONG_LINE else _LAST_OF_CHUNK
+            cost = 1 if len(self._lines[place].text) <= LONG_LINE else _LAST_OF_CHUNK
             for number in self._wanted[place]:
                 if counts[number] < _LAST_OF_CHUNK:
                     counts[number] += cost
@@ -208,13 +155,13 @@ class Matcher:
             return
         template.met.add(number)
         match = met if isinstance(met, re.Match) else None
-        kept = self._kept.setdefault(number, _Kept(signature))
+        kept = self._kept.setdefault(number, Kept(signature))
         if signature.cause is not None and kept.count >= _READ_OUT:
             kept.add(line, match, self._state)
             return
         own: dict[str, Fact] = {}
         for fact in facts_of(signature, match):
-            if fact.path.startswith(_STATE):
+            if fact.path.startswith(STATE):
                 own[fact.path] = fact
             else:
                 yield Found(fact=fact, line=line.number, trust=_TRUST)
@@ -231,76 +178,3 @@ class Matcher:
             for match in kept.matches()
         ]
         return tuple(sorted(found, key=lambda match: (match.line, match.signature.id)))
-
-
-class _Entry(NamedTuple):
-    """A line that a signature met. `own` is None until the line's facts are read."""
-
-    line: Line
-    match: re.Match[str] | None
-    state: Mapping[str, Fact]
-    own: Mapping[str, Fact] | None
-
-
-class _Kept:
-    """The matches of one signature: some that differ, the last one, and their number."""
-
-    def __init__(self, signature: Signature) -> None:
-        self.signature = signature
-        self.count = 0
-        self._first: list[_Entry] = []
-        self._last: _Entry | None = None
-
-    def add(
-        self,
-        line: Line,
-        match: re.Match[str] | None,
-        state: Mapping[str, Fact],
-        own: Mapping[str, Fact] | None = None,
-    ) -> None:
-        """Count a line; keep it among the first where its facts are read and are new."""
-        if self._last and self._last.line.number == line.number:
-            return  # the same line again: joined with what follows it, and alone
-        self.count += 1
-        self._last = entry = _Entry(line, match, state, own)
-        if own is not None and len(self._first) < _MAX_MATCHES and not self._knows(entry):
-            self._first.append(entry)
-
-    def _knows(self, entry: _Entry) -> bool:
-        return any((entry.own, entry.state) == (old.own, old.state) for old in self._first)
-
-    def matches(self) -> Iterator[Match]:
-        """Yield the first ones, and the last."""
-        yield from (self._match(entry) for entry in self._first)
-        if self._last is not None and self._last is not self._first[-1]:
-            yield self._match(self._read(self._last))
-
-    def _read(self, entry: _Entry) -> _Entry:
-        """Read the facts of a line that was only counted."""
-        if entry.own is not None:
-            return entry
-        met = entry.match or meets(self.signature, entry.line.text)
-        match = met if isinstance(met, re.Match) else None
-        facts = (fact for fact in facts_of(self.signature, match) if fact.path.startswith(_STATE))
-        return entry._replace(match=match, own={fact.path: fact for fact in facts})
-
-    def _match(self, entry: _Entry) -> Match:
-        line, own = entry.line, entry.own or {}
-        before = line.raw[: _MAX_SHOWN // 2] or line.text[: _MAX_SHOWN // 2]
-        return Match(
-            signature=self.signature,
-            line=line.number,
-            text=_shown(line.text, entry.match),
-            facts=Snapshot({**entry.state, **own}),
-            count=self.count,
-            warned=_WARNED.search(before) is not None,
-            own=frozenset(own),
-        )
-
-
-def _shown(text: str, match: re.Match[str] | None) -> str:
-    """Return what can be shown of a line: all of it, or what stands around the match."""
-    if len(text) <= _MAX_SHOWN:
-        return text
-    start = max(0, match.start() - _MAX_SHOWN // 4) if match else 0
-    return text[start : start + _MAX_SHOWN]

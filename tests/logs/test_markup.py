@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flashdoctor.logs.markup import is_boxed, strip_markup
+from flashdoctor.logs.markup import strip_markup
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,6 @@ from flashdoctor.logs.markup import is_boxed, strip_markup
 )
 def test_what_stands_around_a_line_goes(text: str, said: str) -> None:
     assert strip_markup(text) == said
-
-
-def test_a_box_is_told_by_its_first_character() -> None:
-    assert is_boxed(" \u2502 x")
-    assert not is_boxed("x \u2502")
-    assert not is_boxed("| x |")
 
 
 @given(st.text() | st.text("\u2502\u2500 >&lt;`~<br/>"))

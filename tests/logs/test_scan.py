@@ -80,7 +80,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             looked.append(stop - start)
             return self._pattern.search(text, start, stop)
 
-    monkeypatch.setattr("flashdoctor.logs.matcher.compiled", Pattern)
+    monkeypatch.setattr("flashdoctor.logs.patterns.compiled", Pattern)
     return looked
 
 

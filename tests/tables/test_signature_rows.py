@@ -14,7 +14,7 @@ from flashdoctor.data.tables import load_tables
 from flashdoctor.engine.derive import derive
 from flashdoctor.engine.matching import counts
 from flashdoctor.logs.captures import facts_of
-from flashdoctor.logs.matcher import meets
+from flashdoctor.logs.patterns import meets
 from flashdoctor.logs.scan import MAX_LINE
 from flashdoctor.model import snapshot as snapshots
 from flashdoctor.model.facts import known_or_absent

@@ -23,7 +23,6 @@ _WORDED = regex(
     r" backend(?P<rest>.{0,80})",
     re.IGNORECASE,
 )
-_INSTEAD = regex(r"Falling back to (?P<words>[\w ]{3,30}?) backend", re.IGNORECASE)
 _WORDS: Mapping[str, str] = {
     "flash attention": "FLASH_ATTN",
     "flashattention": "FLASH_ATTN",

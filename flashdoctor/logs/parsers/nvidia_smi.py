@@ -41,7 +41,6 @@ _PROCESS = regex(
     r"(?:^|\|)\s*(?P<gpu>\d{1,2})\s+(?:(?:N/A|\d{1,3})\s+(?:N/A|\d{1,3})\s+)?\d{1,9}\s+"
     r"(?:C\+G|M\+C|C|G|M)\s+(?P<name>\S.{0,100}?)\s+(?:(?P<used>\d{1,7})MiB|N/A)\s*\|?\s*$"
 )
-_INIT = "Failed to initialize NVML:"
 _ERROR = regex(
     r"Failed to (?:initialize|properly shut down) NVML:\s*(?P<said>\S.{0,160})"
     r"|(?P<smi>NVIDIA-SMI (?:has failed|couldn't find|could not find)\b.{0,200})"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from flashdoctor.logs.matcher import compiled
 from flashdoctor.logs.parsers._packages import PATHS, normalised, state_package
 from flashdoctor.logs.parsers._platform import state_python
 from flashdoctor.logs.parsers._stated import on, state
+from flashdoctor.logs.patterns import compiled
 from flashdoctor.logs.statements import REPORT, STATED, BlockParser
 from flashdoctor.model import versions
 from flashdoctor.model.facts import Fact, absent, known
