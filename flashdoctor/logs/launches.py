@@ -68,7 +68,6 @@ _DOCKER_VALUES = frozenset((
     "tmpfs", "cpuset-cpus", "group-add", "annotation", "memory-swap", "expose", "dns",
 ))  # fmt: skip
 """Options of `docker run` whose value may be a word of its own."""
-"""Options of `docker run` whose value may be a word of its own."""
 _SIZE = regex(r"(\d{1,6}(?:\.\d)?)\s?([kmgKMG]?)i?[bB]?")
 _MIB = {"": 2.0**-20, "k": 2.0**-10, "m": 1.0, "g": 1024.0}
 _MODEL_FLAGS = (

@@ -136,6 +136,33 @@ class Companions:
         self._seen = {}
 
 
+class PackageTable:
+    """A list with a row a package. It is over once several lines in a row are no row of it."""
+
+    def __init__(self, source: str, patience: int) -> None:
+        self.open = False
+        self._source = source
+        self._patience, self._left = patience, 0
+        self._companions = Companions()
+
+    def _begin(self) -> None:
+        """Wait for rows: a head was read."""
+        self._left, self.open = self._patience, True
+
+    def _go_on(self) -> None:
+        """Wait for as many lines as at first where a list was begun: a row was read."""
+        self._left = self._patience if self.open else 0
+
+    def _miss(self) -> None:
+        """Lose patience: a line was no row."""
+        self._left = max(self._left - 1, 0)
+        self.open = self._left > 0
+
+    def end(self) -> Iterable[Found]:
+        """State what stands alone in the list."""
+        return self._companions.end(self._source)
+
+
 def watched_keywords(ending: str, names: Iterable[str] = ()) -> tuple[str, ...]:
     """Return a keyword for each name that a list often holds: the name and what follows it."""
     usual = ("torch", "attn", "vllm", "transformers", "triton", "xformers", "bitsandbytes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from flashdoctor.logs.parsers._packages import Companions, state_package
+from flashdoctor.logs.parsers._packages import PackageTable, state_package
 from flashdoctor.logs.parsers._stated import is_version, on
 from flashdoctor.logs.statements import STATED, BlockParser
 from flashdoctor.model.facts import Fact, absent, known
@@ -61,38 +61,28 @@ def _state_build(build: str, channel: str, source: str) -> Iterator[Fact]:
         yield known("torch.cxx11_abi", True, source)
 
 
-class _List:
+class _List(PackageTable):
     """The rows of one list, with or without its head."""
 
     def __init__(self) -> None:
-        self.open = False
-        self._patience = 0
-        self._companions = Companions()
+        super().__init__(_SOURCE, _MAX_OTHERS)
 
     def feed(self, line: Line) -> Iterable[Found]:
         """Read a head or a row. Without a head only rows count whose build looks like conda's."""
         if _HEAD.match(line.text):
-            self._wait(_MAX_OTHERS)
+            self._begin()
             return on(line, [known("python.environment", "conda", _SOURCE)])
         if _COLUMNS.match(line.text):
-            self._wait(_MAX_OTHERS)
+            self._begin()
             return ()
         row = _ROW.match(line.text)
         listed = row is not None and (self.open or _BUILD.fullmatch(row["build"]) is not None)
         if row is None or not listed:
-            self._wait(self._patience - 1)
+            self._miss()
             return ()
-        self._wait(_MAX_OTHERS if self.open else 0)
+        self._go_on()
         self._companions.add(row["name"], row["version"], line)
         return on(line, state_row(line.text, _SOURCE), STATED)
-
-    def _wait(self, patience: int) -> None:
-        self._patience = max(patience, 0)
-        self.open = self._patience > 0
-
-    def end(self) -> Iterable[Found]:
-        """State what stands alone in the list."""
-        return self._companions.end(_SOURCE)
 
 
 _KEYWORDS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from flashdoctor.logs.parsers._packages import Companions, state_package, watched_keywords
+from flashdoctor.logs.parsers._packages import PackageTable, state_package, watched_keywords
 from flashdoctor.logs.parsers._stated import is_version, on
 from flashdoctor.logs.statements import BlockParser
 from flashdoctor.model.log import Found, Line
@@ -27,34 +27,24 @@ _MAX_OTHERS = 2
 """Lines in a row that are no package until a list counts as over."""
 
 
-class _List:
+class _List(PackageTable):
     """The rows under one head, or rows alone."""
 
     def __init__(self) -> None:
-        self.open = False
-        self._patience = 0
-        self._companions = Companions()
+        super().__init__(_SOURCE, _MAX_OTHERS)
 
     def feed(self, line: Line) -> Iterable[Found]:
         """Read a head or a row. Without a head a row is a name, two spaces or more, a version."""
         text = line.text
         if _HEAD.match(text) or (self.open and _RULE.fullmatch(text)):
-            self._wait(_MAX_OTHERS)
+            self._begin()
             return ()
         row = _ROW.match(text) if self.open else _BARE.fullmatch(text)
         if row is None:
-            self._wait(self._patience - 1)
+            self._miss()
             return self._json(line) if '"version"' in text else ()
-        self._wait(_MAX_OTHERS if self.open else 0)
+        self._go_on()
         return self._row(row, line)
-
-    def end(self) -> Iterable[Found]:
-        """State what stands alone in the list."""
-        return self._companions.end(_SOURCE)
-
-    def _wait(self, patience: int) -> None:
-        self._patience = max(patience, 0)
-        self.open = self._patience > 0
 
     def _json(self, line: Line) -> Iterator[Found]:
         for row in _JSON.finditer(line.text):
