@@ -104,7 +104,7 @@ def _names_below(folder: str) -> set:
 
 
 def state_fa3(report: object, scan: object) -> None:
-    """State FlashAttention-3's import name and extension."""
+    """State FlashAttention-3's import name and extension; a checkout of it has no metadata."""
     folder = scan.locate("flash_attn_3")
     module = None
     if scan.locate("flash_attn_interface"):
@@ -112,6 +112,8 @@ def state_fa3(report: object, scan: object) -> None:
     elif folder and os.path.isfile(os.path.join(folder, "flash_attn_interface.py")):
         module = "flash_attn_3"
     report.known_or_absent("flash_attn_3.module", module, "sys.path")
+    if module and scan.first("flash-attn-3") is None:
+        report.unknown("flash_attn_3.version", "sys.path", "it stands there without metadata")
     package = folder or _namespace(scan, "flash_attn_3")
     file = scan.extension(package, "_C") or find_beside_modules(scan, "flash_attn_3_cuda")
     report.extension("flash_attn_3", file, "sys.path")

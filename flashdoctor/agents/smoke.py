@@ -52,6 +52,8 @@ _FAULTS = (
     "CUDNN_STATUS", "CUBLAS_STATUS", "CUDNN_BACKEND", "device-side assert", "Triton Error",
     "INTERNAL ASSERT", "undefined symbol",
 )  # fmt: skip
+_LACKING = ("This flash attention build does not support", "was built with backward disabled")
+_UNKNOWN_CALL = ("unexpected keyword argument", "required positional argument")
 _COMPILERS = {"_dynamo", "_inductor", "triton", "cutlass"}
 _CPU_LENGTH, _CPU_HEADS = 64, 4
 
@@ -228,11 +230,16 @@ def infer(parts: object, bench: object, case: dict, prepare: object) -> dict:
 
 
 def status_of(error: BaseException) -> str:
-    """Tell a refusal, which leaves all as it was, from what broke."""
+    """Tell a refusal, which leaves all as it was, from what broke, and from what is not built in.
+
+    flash-attn 2 and 3 can be built without backward, varlen, pages and more.
+    """
     text = str(error)
     makers = set(type(error).__module__.split("."))
     is_fault = any(fault in text for fault in _FAULTS) or makers & _COMPILERS
-    if isinstance(error, TypeError) and "unexpected keyword argument" in text:
+    if isinstance(error, TypeError) and any(words in text for words in _UNKNOWN_CALL):
+        return "missing"
+    if any(words in text for words in _LACKING):
         return "missing"
     return "refused" if isinstance(error, _REFUSALS) and not is_fault else "error"
 

@@ -31,6 +31,7 @@ _PACKAGES = {
     "vllm_flash_attn": "vLLM",
     "vllm": "vLLM",
 }
+_CALLERS = {"sdpa": "SDPA", "xformers": "xformers"}
 
 
 def render_smoke(report: SmokeReport, style: Style) -> str:
@@ -74,8 +75,9 @@ def _proof(report: SmokeReport) -> str:
         return f"{', '.join(packages[:-1])} and {packages[-1]} run their own kernels"
     families = dict.fromkeys(item.family for item in proven)
     shown = [family for family in families if family != "math"] or list(families)
-    api = "SDPA" if any(item.case.api == "sdpa" for item in proven) else clean(proven[0].case.label)
-    return f"{api} runs {' and '.join(map(family_words, shown[:3]))}"
+    first = next((item for item in proven if item.case.api == "sdpa"), proven[0]).case
+    caller = _CALLERS.get(first.api) or clean(first.label)
+    return f"{caller} runs {' and '.join(map(family_words, shown[:3]))}"
 
 
 def _versioned(name: str, report: SmokeReport) -> str:

@@ -67,11 +67,23 @@ def _newer(on: Stack, family: str) -> Maker:
 
 
 def xformers(on: Stack) -> Iterator[Case]:
-    """Yield xformers' memory_efficient_attention, which chooses among several kernels."""
-    families = ("xformers", "fa2", "fa3", "mem-efficient", "torch-flash", "cudnn", "triton")
-    make = Maker(on=on, api="xformers", prefix="xformers")
-    yield make("d128", "memory_efficient_attention", "xformers",
-               expected=families, lacks=on.lacks("xformers", "xformers"), main=True)  # fmt: skip
+    """Yield xformers' memory_efficient_attention, by what it chooses and by two of its operators.
+
+    Most of these kernels are others' by now: flash-attn's where that is installed, else torch's.
+    """
+    shared = {"lacks": on.lacks("xformers", "xformers")}
+    make = Maker(on=on, api="xformers", prefix="xformers", shared=shared)
+    without = on.lacks("flash_attn", "flash-attn")
+    flash = ("torch-flash", "fa2") if without else ("fa2", "torch-flash")
+    first = ("fa3",) if on.is_hopper and not on.lacks_newer("fa3") else flash[:1]
+    first = first if on.reaches(8, 0) else ("mem-efficient",)
+    families = (*first, *flash, "fa3", "mem-efficient", "xformers", "triton")
+    yield make("d128", "memory_efficient_attention", "via xformers", main=True,
+               expected=tuple(dict.fromkeys(families)))  # fmt: skip
+    yield make("flash", "flash", "via xformers, flash op", expected=flash,
+               refusal="" if on.reaches(8, 0) else NEEDS_AMPERE)  # fmt: skip
+    yield make("cutlass", "cutlass", "via xformers, CUTLASS op",
+               expected=("mem-efficient", "xformers"))  # fmt: skip
 
 
 def flashinfer(on: Stack) -> Iterator[Case]:

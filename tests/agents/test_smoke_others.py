@@ -105,15 +105,20 @@ def test_flashinfer_decodes_from_shuffled_pages(monkeypatch: pytest.MonkeyPatch)
     assert check(case, part.prepare_flashinfer)["got"] == {"version": None}
 
 
+OPS = {"memory_efficient_attention": None, "flash": ("flash",) * 2, "cutlass": ("cutlass",) * 2}
+
+
+@pytest.mark.parametrize("backend", list(OPS))
 @pytest.mark.parametrize("kv_heads", [2, 4])
 @pytest.mark.parametrize("kv_len", [24, 40])
 def test_xformers_takes_groups_of_heads_and_its_own_mask(
-    monkeypatch: pytest.MonkeyPatch, kv_heads: int, kv_len: int
+    monkeypatch: pytest.MonkeyPatch, kv_heads: int, kv_len: int, backend: str
 ) -> None:
+    """The calls of 0.0.35, as far as they are used; its ops are (forward, backward)."""
     torch = pytest.importorskip("torch")
 
-    def efficient(q: Any, k: Any, v: Any, *, attn_bias: Any, op: Any) -> Any:
-        assert op is None
+    def efficient(q: Any, k: Any, v: Any, attn_bias: Any = None, *, op: Any = None) -> Any:
+        assert op == OPS[backend]
         assert attn_bias == "lower triangle"
         heads = [tensor.reshape(*tensor.shape[:2], -1, tensor.shape[-1]) for tensor in (q, k, v)]
         rows = [attend(torch, *row, past=0) for row in zip(*heads, strict=True)]
@@ -121,7 +126,7 @@ def test_xformers_takes_groups_of_heads_and_its_own_mask(
 
     def dispatch(inputs: Any, _needs_gradient: bool) -> Any:
         assert inputs.attn_bias == "lower triangle"
-        return SimpleNamespace(NAME="fa2F@2.8")
+        return SimpleNamespace(NAME="fa2F@2.8.3.post2")
 
     fmha = SimpleNamespace(
         Inputs=lambda q, k, v, attn_bias: SimpleNamespace(q=q, k=k, v=v, attn_bias=attn_bias),
@@ -130,12 +135,14 @@ def test_xformers_takes_groups_of_heads_and_its_own_mask(
     ops = install(
         monkeypatch, "xformers.ops", memory_efficient_attention=efficient, fmha=fmha,
         LowerTriangularMask=lambda: "lower triangle",
+        MemoryEfficientAttentionFlashAttentionOp=OPS["flash"],
+        MemoryEfficientAttentionCutlassOp=OPS["cutlass"],
     )  # fmt: skip
-    install(monkeypatch, "xformers", __version__="0.0.33", ops=ops)
+    install(monkeypatch, "xformers", __version__="0.0.35", ops=ops)
     shape = {**SHAPE, "kv_heads": kv_heads, "kv_len": kv_len}
-    case = {**CASE, "api": "xformers", "backend": "memory_efficient_attention", "shape": shape}
+    case = {**CASE, "api": "xformers", "backend": backend, "shape": shape}
     got = check(case, part.prepare_xformers)["got"]
-    assert got == {"version": "0.0.33", "op": "fa2F@2.8"}
+    assert got == {"version": "0.0.35", "op": "fa2F@2.8.3.post2"}
 
 
 def test_a_version_that_does_not_tell_its_op_still_runs() -> None:

@@ -66,6 +66,30 @@ def test_a_case_says_why_it_cannot_run(stack: Stacks) -> None:
     assert {case.api for case in whole(list(cases.values()))} & {"flash-attn", "vllm"} == set()
 
 
+@pytest.mark.parametrize(
+    ("items", "first", "flash"),
+    [
+        (("gpu=NVIDIA H200", "flash_attn=2.8.3", "flash_attn_3.version=absent"), "fa2", "fa2"),
+        (("gpu=NVIDIA H200", "flash_attn=2.8.3", "flash_attn_3.version=3.0.0"), "fa3", "fa2"),
+        (("gpu=L4", "flash_attn=2.8.3", "flash_attn_3.version=3.0.0"), "fa2", "fa2"),
+        (("gpu=L4", "flash_attn=absent"), "torch-flash", "torch-flash"),
+        (("gpu=Tesla T4", "flash_attn=absent"), "mem-efficient", "torch-flash"),
+    ],
+)
+def test_xformers_runs_the_kernels_of_others(
+    stack: Stacks, items: tuple[str, ...], first: str, flash: str
+) -> None:
+    cases = by_name(plan_cases(stack(*items, "xformers.version=0.0.35")))
+    assert cases["xformers-d128"].expected_family == first
+    assert cases["xformers-flash"].expected_family == flash
+    assert set(cases["xformers-flash"].expected) == {"fa2", "torch-flash"}
+    assert cases["xformers-flash"].refusal == (
+        "flash-attn-needs-ampere" if "T4" in items[0] else ""
+    )
+    assert cases["xformers-cutlass"].expected_family == "mem-efficient"
+    assert not any(cases[f"xformers-{name}"].proves for name in ("d128", "flash", "cutlass"))
+
+
 def test_vllm_carries_some_generations_only(stack: Stacks) -> None:
     cases = by_name(plan_cases(stack("vllm=0.10.2", "vllm.bundled=fa2,fa3")))
     assert cases["vllm-fa4-paged"].lacks == "this vLLM carries no FA4"
@@ -83,7 +107,7 @@ def test_vllm_carries_some_generations_only(stack: Stacks) -> None:
         (("gpu=NVIDIA H200", "torch=2.5.0+cu124", "torch.cudnn=9.1.0.70"), "cudnn"),
         (("gpu=A100", "torch=2.11.0+cu130", "torch.cudnn=9.19.0.56"), "torch-flash"),
         (("gpu=RTX 5090", "torch=2.11.0+cu130", "torch.cudnn=9.19.0.56"), "torch-flash"),
-        (("gpu=T4", "torch=2.11.0+cu128"), "mem-efficient"),
+        (("gpu=Tesla T4", "torch=2.11.0+cu128"), "mem-efficient"),
         (("gpu=RTX 4090", "torch=2.6.0+cu124", "platform=win_amd64"), "mem-efficient"),
         ((), "torch-flash"),
     ],

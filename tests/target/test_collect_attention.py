@@ -143,6 +143,13 @@ def test_flash_attn_4_tells_which_of_its_files_are_not_its_own(
     assert site.facts()["flash_attn_4.replaced"].value == replaced
 
 
+def test_a_checkout_of_flash_attn_3_has_no_version_and_is_not_absent(site: Any) -> None:
+    site.write("flash_attn_interface.py", "")
+    found = site.facts()
+    assert found["flash_attn_3.module"].value == "flash_attn_interface"
+    assert found["flash_attn_3.version"].state == "unknown"
+
+
 def test_vllm_tells_its_pins_and_what_it_carries(site: Any) -> None:
     names = ("_C.abi3.so", "vllm_flash_attn/_vllm_fa2_C.abi3.so",
              "vllm_flash_attn/_vllm_fa3_C.abi3.so", "vllm_flash_attn/cute/__init__.py",
