@@ -80,9 +80,9 @@ def xformers(on: Stack) -> Iterator[Case]:
     families = (*first, *flash, "fa3", "mem-efficient", "xformers", "triton")
     yield make("d128", "memory_efficient_attention", "via xformers", main=True,
                expected=tuple(dict.fromkeys(families)))  # fmt: skip
-    yield make("flash", "flash", "via xformers, flash op", expected=flash,
+    yield make("flash", "flash", "xformers, flash op", expected=flash,
                refusal="" if on.reaches(8, 0) else NEEDS_AMPERE)  # fmt: skip
-    yield make("cutlass", "cutlass", "via xformers, CUTLASS op",
+    yield make("cutlass", "cutlass", "xformers, CUTLASS op",
                expected=("mem-efficient", "xformers"))  # fmt: skip
 
 
