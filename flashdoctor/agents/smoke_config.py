@@ -23,6 +23,7 @@ _KINDS = ("layer_types", "layers_block_type", "attention_layers")
 _HIDDEN = ("hidden_size", "n_embd", "d_model")
 _WIDE = re.compile(r"(?:^|_)(?:intermediate_size|ffn_dim|n_inner|ffn_hidden_size|d_ff)$")
 _TOKEN = re.compile(r"_token_(?:id|ids|index)$")
+_MARKER = re.compile(r"^(?:bos|eos|pad|unk|sep|cls|mask|decoder_start)_")  # a model may lack these
 # A checkpoint's own format means nothing to random weights.
 _DROPPED = ("quantization_config", "compression_config")
 # Logits then vary by about 1, so that an error in the scores is seen in the output.
@@ -64,6 +65,8 @@ def cut(config: dict) -> tuple:
     result = dict(source)
     kept = kept_layers(source)
     depth = depth_of(source)
+    if depth is None:  # the model's own default stands nowhere
+        result["num_hidden_layers"] = LAYERS
     for key, value in source.items():
         result[key] = shrink(key, value, depth, kept)
     for key in _DROPPED:
@@ -80,7 +83,8 @@ def cut(config: dict) -> tuple:
 def language_part(config: dict) -> dict:
     """Return the text model's config where a model of several kinds nests it, else the config."""
     inner = config.get("text_config")
-    if depth_of(config) is None and isinstance(inner, dict) and depth_of(inner) is not None:
+    is_model = isinstance(inner, dict) and (depth_of(inner) is not None or "model_type" in inner)
+    if depth_of(config) is None and is_model:
         return dict(inner, auto_map=config["auto_map"]) if "auto_map" in config else inner
     return config
 
@@ -121,7 +125,9 @@ def shrink(key: str, value: object, depth: object, kept: list) -> object:
     if _WIDE.search(key):
         return narrow(value)
     if _TOKEN.search(key):
-        return known_token(value)
+        token = known_token(value)
+        is_number = isinstance(value, int) and not _MARKER.search(key)
+        return VOCABULARY - 1 if token is None and is_number else token
     return value
 
 

@@ -70,6 +70,15 @@ def test_the_text_model_is_taken_out_of_one_of_several_kinds() -> None:
     assert "vision_config" not in config
 
 
+def test_a_text_model_that_says_no_depth_gets_one() -> None:
+    inner = {"model_type": "llama", "vocab_size": 32064}
+    config, changed = part.cut({"model_type": "llava", "image_token_index": 32000,
+                                "text_config": inner})  # fmt: skip
+    assert (config["model_type"], config["num_hidden_layers"]) == ("llama", 2)
+    assert {"num_hidden_layers", "text_config", "vocab_size"} <= set(changed)
+    assert "image_token_index" not in config
+
+
 def test_what_only_a_checkpoint_needs_is_dropped() -> None:
     source = {**LLAMA_3, "quantization_config": {"quant_method": "fp8"}}
     config, changed = part.cut(source)
@@ -86,7 +95,9 @@ def test_what_only_a_checkpoint_needs_is_dropped() -> None:
         ("moe_intermediate_size", 2048, 1024),
         ("intermediate_size", [8192, 512], [1024, 512]),
         ("n_inner", None, None),
-        ("image_token_index", 262144, None),
+        ("image_token_index", 262144, 1023),
+        ("eos_token_id", 128001, None),
+        ("audio_token_id", None, None),
         ("pad_token_id", 0, 0),
     ],
 )
