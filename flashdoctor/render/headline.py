@@ -9,6 +9,7 @@ from flashdoctor.model.regex import regex
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.render.clean import clean
 from flashdoctor.render.layout import hang
+from flashdoctor.render.proof import proven_components
 from flashdoctor.render.style import Style, Tone
 
 _TONES: Mapping[str, Tone] = {
@@ -83,5 +84,8 @@ def _broken(root: Finding) -> str:
 def _fits(report: Report, where: str) -> str:
     if not report.required:
         return f"no {'fault' if report.verdict == 'pass' else 'error'} found in {where}"
-    *most, last = [_COMPONENTS[component] for component in report.required]
-    return f"{', '.join(most)} and {last} fit {where}" if most else f"{last} fits {where}"
+    proven = set(report.required) <= proven_components(report.snapshot)
+    names = {**_COMPONENTS, "sdpa": "a fused kernel of SDPA"} if proven else _COMPONENTS
+    *most, last = [names[component] for component in report.required]
+    one, several = ("is proven in", "are proven in") if proven else ("fits", "fit")
+    return f"{', '.join(most)} and {last} {several} {where}" if most else f"{last} {one} {where}"

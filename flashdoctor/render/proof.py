@@ -14,15 +14,21 @@ _MOST_BESIDES = 3
 _SHORT_NAMES = {"fa2": "FA2", "fa3": "FA3", "fa4": "FA4"}
 
 
+def proven_components(snapshot: Snapshot) -> set[str]:
+    """Return what `--require` may name and a kernel that ran has proven."""
+    lists = (case.get("components") for case in _proven(snapshot))
+    return {str(name) for names in lists if isinstance(names, list) for name in names}
+
+
 def proof_text(snapshot: Snapshot) -> str:
     """Return `FA2 proven: flash::flash_fwd_kernel, 0.81 ms, 32 x math`, and what else was proven.
 
     An empty text where nothing was. A package's kernel stands before torch's own.
     """
-    cases = snapshot.value("smoke.cases")
-    proven = [case for case in cases if _is_proven(case)] if isinstance(cases, list) else []
     first: dict[str, Mapping[str, Any]] = {}
-    for case in sorted(proven, key=lambda case: str(case.get("family")) not in _SHORT_NAMES):
+    for case in sorted(
+        _proven(snapshot), key=lambda case: str(case.get("family")) not in _SHORT_NAMES
+    ):
         first.setdefault(str(case.get("family")), case)
     first.pop("math", None)
     if not first:
@@ -33,8 +39,10 @@ def proof_text(snapshot: Snapshot) -> str:
     return f"{text}; besides {besides}" if besides else text
 
 
-def _is_proven(case: Any) -> bool:
-    return isinstance(case, Mapping) and case.get("proven") is True
+def _proven(snapshot: Snapshot) -> list[Mapping[str, Any]]:
+    cases = snapshot.value("smoke.cases")
+    listed = cases if isinstance(cases, list) else []
+    return [case for case in listed if isinstance(case, Mapping) and case.get("proven") is True]
 
 
 def _name(family: str) -> str:

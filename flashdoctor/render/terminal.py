@@ -45,6 +45,7 @@ def _long(report: Report, style: Style) -> list[str]:
     blocks = [
         missing_lines(report, style) if undetermined and report.missing else [],
         finding_lines(report, style),
+        _proof(report, style),
         conflict_lines(report.snapshot.conflicts, style),
         missing_line(report, style) if not undetermined and report.missing else [],
         stack_lines(report, style),
@@ -54,6 +55,13 @@ def _long(report: Report, style: Style) -> list[str]:
         _last(report, style),
     ]
     return ["", *joined(blocks)]
+
+
+def _proof(report: Report, style: Style) -> list[str]:
+    """Return what is proven of what is required, where no other line says so."""
+    if not report.required or report.verdict != "warn" or style.verbose:
+        return []
+    return indented(established(report.snapshot), style.columns, 0)
 
 
 def established(snapshot: Snapshot) -> str:

@@ -6,8 +6,8 @@ import pytest
 
 from flashdoctor.model.facts import known
 from flashdoctor.model.finding import Report
-from flashdoctor.model.rule import LAYERS
-from flashdoctor.model.snapshot import of
+from flashdoctor.model.rule import LAYERS, Component
+from flashdoctor.model.snapshot import merge, of
 from flashdoctor.render.headline import headline, place
 from flashdoctor.render.style import Style
 
@@ -58,3 +58,23 @@ def test_what_was_required_is_what_fits(build_report: Callable[[str], Report]) -
     assert headline(report._replace(verdict="warn"), Style()) == [
         "WARN  no error found in ./.venv, with 0 warnings"
     ]
+
+
+def test_what_was_required_and_seen_to_run_is_proven(build_report: Callable[[str], Report]) -> None:
+    report = build_report("pass")
+    cases = [
+        {"proven": True, "components": ["sdpa"]},
+        {"proven": True, "components": ["transformers", "flash-attn"]},
+        {"proven": False, "components": ["fa3"]},
+        {"proven": True, "components": 7},
+        "no case",
+    ]
+    facts = merge(of([known("smoke.cases", cases, "kernels that ran")]), report.snapshot)
+    seen = report._replace(snapshot=facts)
+    answers: tuple[tuple[tuple[Component, ...], str], ...] = (
+        (("flash-attn",), "flash-attn is proven in ./.venv"),
+        (("flash-attn", "sdpa"), "flash-attn and a fused kernel of SDPA are proven in ./.venv"),
+        (("flash-attn", "fa3"), "flash-attn and FlashAttention-3 fit ./.venv"),
+    )
+    for required, words in answers:
+        assert headline(seen._replace(required=required), Style()) == [f"PASS  {words}"]
