@@ -54,7 +54,7 @@ def vllm_engine(on: Stack) -> Iterator[Case]:
 def transformers(on: Stack) -> Iterator[Case]:
     """Yield a two-layer model by each attn_implementation.
 
-    flash_attention_2 and _3 are asked for even where their package is not installed: what happens
+    flash_attention_2 to _4 are asked for even where their package is not installed: what happens
     then is what the user wants to know.
     """
     shared = {"shape": on.small(kv_heads=4), "limit_s": _IMPORT_S, "main": True,
@@ -69,6 +69,9 @@ def transformers(on: Stack) -> Iterator[Case]:
                refusal="" if on.reaches(8, 0) else NEEDS_AMPERE)  # fmt: skip
     yield make("fa3", "flash_attention_3", label("flash_attention_3"), expected=("fa3",),
                proves=("transformers", "fa3"), refusal=on.refuses_newer("fa3"))  # fmt: skip
+    yield make("fa4", "flash_attention_4", label("flash_attention_4"), expected=("fa4",),
+               proves=("transformers", "fa4"), refusal=on.refuses_newer("fa4"),
+               compiles=True, limit_s=JIT_S)  # fmt: skip
     yield make("flex", "flex_attention", label("flex_attention"), expected=("flex", "triton"),
                compiles=True, limit_s=JIT_S)  # fmt: skip
     yield from _hub(on, make)

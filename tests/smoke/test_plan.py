@@ -134,6 +134,7 @@ def test_the_family_that_sdpa_should_choose(
         ("NVIDIA H200", "fa3-d128", ""),
         ("B200", "fa4-d128", ""),
         ("B200", "transformers-fa3", "fa3-needs-hopper"),
+        ("A100", "transformers-fa4", "fa4-arch-unsupported"),
         ("NVIDIA H200", "sdpa-flash-mask", "sdpa-attn-mask-blocks-flash"),
         ("NVIDIA H200", "flash-attn-fp32", "dtype-unsupported-fp32"),
         ("NVIDIA H200", "sdpa-default-d288", "head-dim-unsupported"),
@@ -225,6 +226,19 @@ def test_what_compiles_is_run_where_it_is_asked_for_or_required(stack: Stacks) -
     added = {case.name for case in whole(planned, ["fa4"])} - {case.name for case in short}
     assert added == {"fa4-d128"}
     assert {case.name for case in named(planned, ["flex"])[0]} == {"flex-d128"}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "name"),
+    [("NVIDIA H200", "vllm-fa3-varlen"), ("L4", "vllm-fa2-varlen"), ("B200", "vllm-fa4-varlen")],
+)
+def test_what_is_required_is_proven_by_the_quickest_case(
+    stack: Stacks, gpu: str, name: str
+) -> None:
+    planned = plan_cases(stack(f"gpu={gpu}", "vllm=0.25.1", "vllm.bundled=fa2,fa3,fa4",
+                               "torch=2.11.0+cu130"))  # fmt: skip
+    chosen = [case.name for case in quick(planned, ["vllm"])]
+    assert [case for case in chosen if case.startswith("vllm")] == [name]
 
 
 def test_vllms_fa2_compiles_only_where_it_has_no_machine_code(stack: Stacks) -> None:
