@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 from types import SimpleNamespace
 from typing import Any
@@ -164,3 +165,37 @@ def test_reads_the_warnings_of_old_and_new_torch() -> None:
 @given(st.text())
 def test_any_standard_error_is_read(text: str) -> None:
     assert all(found == " ".join(found.split()) for found in sdpa.warnings_in(text))
+
+
+class Memory:
+    """CUDA's memory as torch's allocator holds it: freed blocks first, then new ones."""
+
+    float32, bfloat16 = "float32", "bfloat16"
+
+    def __init__(self, free: int) -> None:
+        self.cuda = SimpleNamespace(empty_cache=self._empty, memory_reserved=self._reserved)
+        self.filled: list[tuple[tuple[int, ...], float, str, str]] = []
+        self._free, self._held = free, 0
+        self.emptied = 0
+
+    def _empty(self) -> None:
+        self.emptied += 1
+
+    def _reserved(self) -> int:
+        return max(self._held - self._free, 0)
+
+    def full(self, size: tuple[int, ...], value: float, *, dtype: str, device: str) -> object:
+        self.filled.append((size, value, dtype, device))
+        self._held += 1
+        return object()
+
+
+@pytest.mark.parametrize(("free", "blocks"), [(0, 1), (3, 4), (1000, 64)])
+def test_the_memory_that_an_output_will_get_is_poisoned(free: int, blocks: int) -> None:
+    memory = Memory(free)
+    measure.poison(SimpleNamespace(torch=memory), [(7, "bfloat16")])
+    assert memory.emptied == 1
+    assert len(memory.filled) == blocks
+    sizes = {(size, dtype, device) for size, _, dtype, device in memory.filled}
+    assert sizes == {((7,), "bfloat16", "cuda")}
+    assert all(math.isnan(value) for _, value, _, _ in memory.filled)
