@@ -104,7 +104,7 @@ def describe(case: Case) -> str:
         "wrong": f"ran {case.get('family') or 'unnamed kernels'} and gave a wrong output",
         "died": "took the process down",
         "timeout": "did not end in time",
-        "missing": "needs a package that is not installed",
+        "missing": "lacks what it needs",
         "error": "ended in an error",
         "inferred": "ran, and no kernel could be named",
     }.get(status, f"ended as {status}")
