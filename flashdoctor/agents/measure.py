@@ -27,7 +27,7 @@ _OUT_OF_MEMORY = (
     "out of memory", "OutOfMemory", "No available memory", "is larger than the",
     "KV cache is needed", "less than desired GPU memory utilization",
 )  # fmt: skip
-_PROFILER = "vllm.v1.worker.gpu_worker"
+_PROFILER = ".v1.worker.gpu_worker"  # in vllm
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 _LOWEST_TOKEN, _HIGHEST_TOKEN = 10, 20000
 _LONGEST_WORDS = 2000
@@ -83,11 +83,11 @@ def tell_of_memory(log: str) -> None:
     if not log or "VLLM_LOGGING_CONFIG_PATH" in os.environ:
         return
     try:
-        ours = importlib.import_module("vllm.logger").DEFAULT_LOGGING_CONFIG
+        ours = importlib.import_module(".logger", "vllm").DEFAULT_LOGGING_CONFIG
         config = json.loads(json.dumps(ours))
         for handler in config["handlers"].values():
             handler["level"] = "DEBUG"
-        config["loggers"][_PROFILER] = {"level": "DEBUG"}
+        config["loggers"]["vllm" + _PROFILER] = {"level": "DEBUG"}
         path = pathlib.Path(log).with_name("logging.json")
         path.write_text(json.dumps(config), encoding="utf-8")
         logging.config.dictConfig(config)
