@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from flashdoctor.resolve.wants import Want
     from flashdoctor.tune.emit import Launch
     from flashdoctor.tune.forms import Command
+    from flashdoctor.tune.lint_findings import Context
     from flashdoctor.tune.plan import Request
     from flashdoctor.tune.words import Word
     from flashdoctor.vllm_sources import Installed
@@ -128,7 +129,9 @@ def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
         table = linting.table_for(chosen, loaded, installed)
         whole = _with_config(command, folder)
         launches.append(linting.launched(command, chosen, table))
-        findings += linting.lint_context(linting.context_of(whole, table, loaded, known), model)
+        context = linting.context_of(whole, table, loaded, known)
+        findings += linting.lint_context(context, model)
+        findings += _of_the_model(context, known, model)
     ranked = linting.ranked(findings)
     verdict, exit_code = linting.decide(ranked, fail_on)
     return LintReport(
@@ -139,6 +142,21 @@ def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
         matrix_date=loaded.date,
         tool={"name": "flashdoctor", "version": __version__},
     )
+
+
+def _of_the_model(
+    context: Context, machine: Snapshot, model: Model | None
+) -> Iterator[LintFinding]:
+    """Yield what the rules on models say of a launch; without a model, of its --quantization."""
+    from flashdoctor.tune.lint_model import about_model, facts_of_launch
+
+    stated = snapshots.of(facts_of_launch(context, model))
+    if not stated["model.quantization"].is_known and model is None:
+        return
+    judged = pipeline.judge_snapshot(
+        Snapshot({**machine.facts, **stated.facts}), required=("vllm",), select=MODEL_RULES
+    )
+    yield from about_model(judged.findings, context, model)
 
 
 def _with_config(command: Command, folder: Path | None) -> Command:
@@ -176,6 +194,7 @@ def tune(  # noqa: PLR0913 - what is planned, for what, and what else is to be d
     from flashdoctor.engine.derive import derive
     from flashdoctor.model_folder import read_model
     from flashdoctor.tune.ask import known_version, read_request
+    from flashdoctor.tune.lint_model import facts_of_pins
     from flashdoctor.tune.report import launch_of, report
 
     facts = derive(snapshot, pipeline.tables())
@@ -183,7 +202,8 @@ def tune(  # noqa: PLR0913 - what is planned, for what, and what else is to be d
     read = read_model(model)
     request = read_request(read, facts, told.version, goal, pipeline.tables(), **(options or {}))
     measured = _measured(request, trial) if trial else None
-    machine = _with_model(snapshot, read.facts, told.version)
+    stated = (*read.facts, *facts_of_pins(request.pins.values()))
+    machine = _with_model(snapshot, stated, told.version)
     judged = pipeline.judge_snapshot(machine, required=("vllm",), select=MODEL_RULES)
     served, folder = _place(model)
     planned = report(

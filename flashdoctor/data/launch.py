@@ -311,11 +311,41 @@ _GOALS = {
     "reason": STATEMENTS,
 }
 
+_QUANTIZATION = {
+    "arithmetic": sourced(
+        {
+            "scheme": need("label"),
+            **SPAN,
+            "min_capability": need("capability"),
+            "below": need("text"),
+        },
+        "scheme",
+    ),
+    "missing_kernel": sourced(
+        {
+            "scheme": need("label"),
+            **SPAN,
+            "from_capability": need("capability"),
+            "text": need("text"),
+        },
+        ("scheme", "first"),
+    ),
+    "act_dtype": sourced(
+        {
+            "method": need("label"),
+            **SPAN,
+            "dtypes": Field("text", many=True, words=_DTYPES, filled=True),
+        },
+        ("method", "first"),
+    ),
+}
+
 LAUNCH_SHAPES: Mapping[str, Shape] = {
     "flags": Shape({"meta": SAMPLED_META, **FLAGS}),
     "environment": Shape({"meta": SAMPLED_META, **ENVIRONMENT}),
     "memory": Shape({"meta": META, **_MEMORY}),
     "attention": Shape({"meta": META, **_ATTENTION}),
     "goals": Shape({"meta": META, **_GOALS}),
+    "quantization": Shape({"meta": META, **_QUANTIZATION}),
 }
 """By file name without its ending."""

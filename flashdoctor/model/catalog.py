@@ -282,6 +282,7 @@ _SPECS: tuple[FactSpec, ...] = (
     FactSpec("model.head_dim", "int", "width of a head that attention kernels see"),
     FactSpec("model.max_positions", "int", "longest context that its config.json allows, tokens"),
     FactSpec("model.quantization", "word", "quant_method of its config.json, by vLLM's name"),
+    FactSpec("model.quantization_scheme", "word", "weights and activations of it: fp8-w8a8, ..."),
     FactSpec("model.quantization_bits", "int", "bits of a weight by its config.json"),
     FactSpec("model.quantization_group", "int", "weights that share a scale by its config.json"),
     FactSpec("model.weights_gib", "float", "weights on all GPUs together, GiB"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from flashdoctor.model.finding import Finding
 from flashdoctor.model.lint import Launched, LintFinding, LintReport
 from flashdoctor.render.clean import LIMIT, clean, defuse
 from flashdoctor.render.findings import head_lines, origin_lines
-from flashdoctor.render.layout import hang, indented, joined
+from flashdoctor.render.layout import hang, indented, joined, pairs
 from flashdoctor.render.style import Style, Tone
+from flashdoctor.render.values import label
 
 _NUMBER_WIDTH = 5
 _MOST = 20
@@ -55,13 +57,22 @@ def _block(item: LintFinding, style: Style) -> list[str]:
     lines = head_lines(finding, style)
     where = f"{clean(item.where, 40)} line " if item.where else ""
     for evidence in finding.evidence:
+        if evidence.fact is not None:
+            continue
         front = f"  {where}{evidence.line or '':>{0 if where else _NUMBER_WIDTH}} | "
         lines += hang(front, clean(str(evidence.value), LIMIT), style.columns)
+    lines += pairs(_facts(finding), style.columns, 4)
     if finding.detail:
         lines += indented(clean(finding.detail, LIMIT * 4), style.columns, 4)
     if finding.fix.text:
         lines += indented(clean(finding.fix.text, LIMIT * 4), style.columns, 2)
     return lines + (origin_lines(finding, style) if style.verbose else [])
+
+
+def _facts(finding: Finding) -> list[tuple[str, str]]:
+    """Return what is known of the model and the machine, for findings that rest on that."""
+    known = [each for each in finding.evidence if each.fact and each.value is not None]
+    return [(label(str(each.fact)), clean(str(each.value), LIMIT)) for each in known]
 
 
 def _engines(launches: Sequence[Launched], style: Style) -> list[str]:

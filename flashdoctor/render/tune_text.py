@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from flashdoctor.model.finding import Report
+from flashdoctor.model.finding import Finding, Report
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.model.trial import Measured, Outcome
 from flashdoctor.model.tuning import Choice, TuneReport
@@ -18,6 +18,7 @@ _BAR = 32
 _LEAST_REASON = 24
 _MOST_COLUMN = 44
 _LIMIT = 1000
+_SHORTENED = "FD792"
 
 
 def render_tune(report: TuneReport, style: Style) -> str:
@@ -29,12 +30,19 @@ def render_tune(report: TuneReport, style: Style) -> str:
 
 
 def _headline(report: TuneReport, style: Style) -> list[str]:
-    word = "FITS" if report.fits else "DOES NOT FIT"
-    tone: Tone = "error" if not report.fits else "warning" if report.exit_code else "good"
+    word = verdict_words(report)
+    tone: Tone = "error" if report.exit_code else "good"
     many = f"{report.gpus} x " if report.gpus > 1 else ""
     said = f"{report.model} on {many}{report.gpu}, vLLM {report.version}, goal {report.goal}"
     start, *rest = hang(f"{word}  ", clean(said), style.columns)
     return [style.paint(tone, word) + start[len(word) :], *rest]
+
+
+def verdict_words(report: TuneReport) -> str:
+    """Return the first words of a report: what fits may be wrong in another way."""
+    if not report.fits:
+        return "DOES NOT FIT"
+    return "DOES NOT START" if report.exit_code else "FITS"
 
 
 def _blocks(report: TuneReport, style: Style) -> Iterator[list[str]]:
@@ -242,6 +250,12 @@ def _sources(report: TuneReport, style: Style) -> list[str]:
 
 def _notes(report: TuneReport, style: Style) -> list[str]:
     lines: list[str] = []
-    for note in report.notes:
+    told = [f"{one.title} ({one.id})." for one in report.findings if _is_told(one)]
+    for note in (*told, *report.notes):
         lines += hang(f"{style.mark('info')} ", clean(note, _LIMIT), style.columns)
     return lines
+
+
+def _is_told(finding: Finding) -> bool:
+    """Whether a finding for information says more than the reasons of the flags do."""
+    return finding.severity == "info" and finding.id != _SHORTENED

@@ -34,7 +34,8 @@ def fit_findings(context: Context, model: Model) -> Iterator[LintFinding]:
     result = plan(model, gpu, settings, context.version, tables=context.tables)
     length = text_value(context.parsed.last("max-model-len"))
     shrinks = length in _AUTO and result.longest_model_len > 0
-    if not result.fits and not shrinks:
+    divides = model.heads % settings.tensor_parallel_size == 0  # else FD652 says so
+    if not result.fits and not shrinks and divides:
         yield _unfit(context, model, gpu, result)
 
 
@@ -86,13 +87,21 @@ def _unfit(context: Context, model: Model, gpu: Gpu, result: MemoryPlan) -> Lint
     return make(
         UNFIT,
         place,
-        f"{model.name} does not fit on {gpu.name or 'this GPU'} with these flags",
+        f"{model.name} does not fit on {gpu.name or 'this GPU'} with these flags"
+        if result.loads
+        else f"vLLM refuses {model.name} with these flags before it reads the weights",
         flag=flag,
         replacement=_written(change),
         advice=" ".join(_advice(change) for change in result.changes[:3]),
-        detail=f"Of {result.budget_bytes / GIB:.2f} GiB the weights take"
+        detail=f"{_sizes(result) if result.loads else ''}vLLM prints: {result.refusal}",
+    )
+
+
+def _sizes(result: MemoryPlan) -> str:
+    return (
+        f"Of {result.budget_bytes / GIB:.2f} GiB the weights take"
         f" {result.weights_bytes / GIB:.2f} and {result.kv_bytes / GIB:.2f} are left for the KV"
-        f" cache. vLLM prints: {result.refusal}",
+        " cache. "
     )
 
 

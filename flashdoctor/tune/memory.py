@@ -70,7 +70,8 @@ def _planned(case: Case) -> MemoryPlan:
     needed = pool.needed(length) if pool else 0
     limit = refusals.longest_allowed(case)
     longest = pool.longest(usable, limit) if pool else limit
-    refusal = refusals.before_loading(case) or _refused(case, account, usable, needed, pool)
+    early = refusals.before_loading(case)
+    refusal = early or _refused(case, account, usable, needed, pool)
     return MemoryPlan(
         fits=refusal is None,
         refusal=refusal,
@@ -95,6 +96,7 @@ def _planned(case: Case) -> MemoryPlan:
         concurrency=pool.requests(blocks, length)
         if pool
         else float(case.settings.max_num_seqs or 0),
+        loads=early is None,
         notes=_notes(case),
     )
 

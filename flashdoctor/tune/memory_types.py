@@ -109,6 +109,8 @@ class MemoryPlan:
     """The longest single request for which the cache has room, 0 where there is none."""
     concurrency: float
     """Requests of max_model_len that fit at once."""
+    loads: bool = True
+    """False where the refusal comes before a byte of the weights is read: no want of memory."""
     notes: tuple[str, ...] = ()
     """What was assumed or is not exact."""
     changes: tuple[Change, ...] = ()

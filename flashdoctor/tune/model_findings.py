@@ -8,6 +8,7 @@ from typing import NamedTuple
 from flashdoctor.model.facts import Fact, known, known_or_absent
 from flashdoctor.model.llm import Model
 from flashdoctor.tune.packing import Packing
+from flashdoctor.tune.quantization import scheme_of
 from flashdoctor.tune.weights import GIB
 
 CONFIG = "config.json"
@@ -49,6 +50,9 @@ def _config_facts(model: Model) -> Iterator[Fact]:
     yield known_or_absent("model.max_positions", model.max_positions, CONFIG)
     yield known_or_absent(
         "model.quantization", quantization.method if quantization else None, CONFIG
+    )
+    yield known_or_absent(
+        "model.quantization_scheme", scheme_of(quantization) if quantization else None, CONFIG
     )
     yield known_or_absent(
         "model.quantization_bits", quantization.bits if quantization else None, CONFIG

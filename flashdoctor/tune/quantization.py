@@ -83,9 +83,14 @@ def read_quantization(fields: Fields) -> Quantization | None:
     return Quantization(method=method, bits=bits, group_size=group, details=part.body)
 
 
+def by_its_name(text: str) -> str:
+    """Return a method by vLLM's plain name: `awq_marlin` runs the checkpoints of `awq`."""
+    name = text.lower()
+    return _ALIASES.get(name, name)
+
+
 def _method(part: Fields) -> str:
-    name = (part.text("quant_method") or "").lower()
-    name = _ALIASES.get(name, name)
+    name = by_its_name(part.text("quant_method") or "")
     if not name and (part.get("load_in_4bit") or part.get("load_in_8bit")):
         return "bitsandbytes"
     if not name and part.get("config_groups"):
@@ -95,15 +100,22 @@ def _method(part: Fields) -> str:
 
 def _weights(part: Fields) -> Fields | None:
     """Return how the first of `config_groups` stores weights (compressed-tensors, ModelOpt)."""
+    group = _first_group(part)
+    return group.part("weights") if group else None
+
+
+def _inputs(part: Fields) -> Fields | None:
+    """Return what the same group makes of activations, None where they stay as they are."""
+    group = _first_group(part)
+    return group.part("input_activations") if group else None
+
+
+def _first_group(part: Fields) -> Fields | None:
     groups = part.part("config_groups")
     if groups is None:
         return None
-    for name in groups.body:
-        group = groups.part(name)
-        weights = group.part("weights") if group else None
-        if weights is not None:
-            return weights
-    return None
+    found = (groups.part(name) for name in groups.body)
+    return next((group for group in found if group and group.part("weights")), None)
 
 
 def _bits(part: Fields, method: str) -> int | None:
@@ -195,6 +207,48 @@ _LAYOUTS: Mapping[str, Callable[[Quantization], Layout]] = {
     "mxfp4": lambda _: Layout(bits=4, group=_MXFP4_GROUP, scale_bytes=1),
     "experts_int8": lambda _: Layout(bits=8, group=_ROW),
 }
+
+_SCHEMES: Mapping[str, str] = {
+    "fp8": "fp8-w8a8", "ptpc_fp8": "fp8-w8a8", "fbgemm_fp8": "fp8-w8a8", "mxfp4": "mxfp4-w4a16",
+    "mxfp8": "mxfp8-w8a8", "experts_int8": "int8-w8a16",
+}  # fmt: skip
+
+
+def scheme_of(quantization: Quantization) -> str | None:
+    """Return types of weights and activations: `fp8-w8a8`, `int4-w4a16`; None where not known."""
+    method, bits = quantization.method, quantization.bits
+    if method == "modelopt":
+        return "nvfp4-w4a4" if bits == _BITS["nvfp4"] else "fp8-w8a8"
+    if method == "compressed-tensors":
+        return _compressed_scheme(quantization)
+    if method in ("awq", "gptq") and bits:
+        return f"int{bits}-w{bits}a16"
+    return _SCHEMES.get(method)
+
+
+def scheme_of_method(method: str) -> str | None:
+    """Return the scheme of a method that has one only, None where the checkpoint decides."""
+    return _SCHEMES.get(method)
+
+
+def _compressed_scheme(quantization: Quantization) -> str | None:
+    """Return the scheme of the first group: what the activations are decides beside the weights."""
+    weights = _weights(Fields(quantization.details))
+    bits = quantization.bits
+    if weights is None or bits not in (4, 8):
+        return None
+    inputs = _inputs(Fields(quantization.details))
+    small = (inputs.whole("num_bits") or 16) if inputs else 16
+    if weights.text("type") == "float":
+        name = "fp8" if bits == _BYTE else _float4(weights)
+    else:
+        name = f"int{bits}"
+    return f"{name}-w{bits}a{small}"
+
+
+def _float4(weights: Fields) -> str:
+    return "mxfp4" if weights.whole("group_size") == _MXFP4_GROUP else "nvfp4"
+
 
 EXPERTS_ONLY = frozenset({"mxfp4", "experts_int8"})
 """These leave everything but the experts as it is."""

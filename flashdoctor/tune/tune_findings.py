@@ -27,9 +27,11 @@ def _findings(request: Request, decision: Decision) -> Iterator[Finding]:
         )  # fmt: skip
     elif not decision.fits:
         yield _finding(
-            "FD791", "tune-does-not-fit", "The model does not fit",
+            "FD791", "tune-does-not-fit",
+            "The model does not fit" if decision.memory.loads else "vLLM refuses this launch",
             detail=_missing(request, decision), severity="error",
-            fix="One of the proposals is enough.", evidence=_account(decision),
+            fix="One of the proposals is enough.",
+            evidence=_account(decision) if decision.memory.loads else (),
         )  # fmt: skip
     elif decision.shortened:
         length, limit = decision.memory.max_model_len, request.model.max_positions
@@ -44,6 +46,8 @@ def _findings(request: Request, decision: Decision) -> Iterator[Finding]:
 
 def _missing(request: Request, decision: Decision) -> str:
     plan = decision.memory
+    if not plan.loads and plan.refusal:
+        return plan.refusal
     if plan.kv_bytes <= 0:
         return "Nothing is left for the KV cache."
     asked = request.asked_len

@@ -20,7 +20,7 @@ from flashdoctor.engine.view import View
 from flashdoctor.model.versions import Capability, capability, order
 
 Row = dict[str, Any]
-LAUNCH = ("attention", "environment", "flags", "goals", "memory")
+LAUNCH = ("attention", "environment", "flags", "goals", "memory", "quantization")
 
 
 def at(version: str) -> tuple[tuple[int, ...], int]:
