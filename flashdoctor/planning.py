@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flashdoctor.model.lint import Launched, LintFinding, LintReport
     from flashdoctor.model.llm import Model
     from flashdoctor.model.plan import Emit, Installer, Resolution
+    from flashdoctor.model.rule import Rule
     from flashdoctor.model.trial import Measured
     from flashdoctor.model.tuning import TuneReport
     from flashdoctor.resolve.wants import Want
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 
 MODEL_RULES = ("FD64", "FD65")
 """The rules that judge a model beside the machine that is to run it."""
+
+
+def launch_rules() -> tuple[Rule, ...]:
+    """Return what `lint` and `tune` judge themselves, as rules to be listed and explained."""
+    from flashdoctor.tune.kinds import as_rules
+
+    return as_rules()
 
 
 def resolve(

@@ -32,9 +32,7 @@ def list_rules(
     """List every rule: id, severity, title."""
     options.one_of("--format", output_format, options.TEXT_FORMATS)
 
-    from flashdoctor import pipeline
-
-    rules = pipeline.rules()
+    rules = _all_rules()
     if output_format == "json":
         return Outcome(text=_json(rules), output=output)
     from flashdoctor.render.rule_text import list_text
@@ -52,14 +50,19 @@ def explain(
     """Explain one rule: what it looks at, what to do, how we know."""
     options.one_of("--format", output_format, options.TEXT_FORMATS)
 
-    from flashdoctor import pipeline
-
-    rule = _find(rule_id, pipeline.rules())
+    rule = _find(rule_id, _all_rules())
     if output_format == "json":
         return Outcome(text=_json((rule,)), output=output)
     from flashdoctor.render.rule_text import explain_text
 
     return Outcome(text=explain_text(rule, read_style(output)), output=output)
+
+
+def _all_rules() -> tuple[Rule, ...]:
+    """Return the rows, and what `lint` and `tune` judge themselves, by id."""
+    from flashdoctor import pipeline, planning
+
+    return tuple(sorted((*pipeline.rules(), *planning.launch_rules()), key=lambda rule: rule.id))
 
 
 def _find(word: str, rules: tuple[Rule, ...]) -> Rule:
@@ -92,6 +95,7 @@ def _row(rule: Rule) -> dict[str, Any]:
         "decides": list(rule.decides),
         "when": rule.when,
         "check": rule.check,
+        "judge": rule.judge,
         "note": rule.note,
         "fix": {
             "text": rule.fix.text,

@@ -12,6 +12,8 @@ Safety: TypeAlias = Literal["safe", "disruptive", "manual"]
 Component: TypeAlias = Literal["sdpa", "flash-attn", "fa3", "fa4", "vllm", "transformers"]
 Package: TypeAlias = Literal["torch", "vllm", "flash-attn", "fa3", "fa4", "transformers"]
 
+Judge: TypeAlias = Literal["lint", "tune"]
+
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 BASES: tuple[Basis, ...] = ("measured", "documented", "inferred")
 SAFETIES: tuple[Safety, ...] = ("safe", "disruptive", "manual")
@@ -63,6 +65,7 @@ class Rule(NamedTuple):
     do not cover this machine, and nothing but a kernel that ran there can establish anything.
     `decides`: a pass of this rule establishes that its components fit (see the verdict). `about`:
     the fact without which there is nothing to judge; the rule is skipped where it is not known.
+    `judge`: the command that judges it by itself, where neither `when` nor a check does.
     """
 
     id: str
@@ -84,4 +87,5 @@ class Rule(NamedTuple):
     about: str | None = None
     outside: bool = False
     decides: tuple[Component, ...] = ()
+    judge: Judge | None = None
     note: str = ""

@@ -42,9 +42,7 @@ def explain_text(rule: Rule, style: Style) -> str:
         "",
         "Sources",
         *_sources(rule, style),
-        "",
-        "Examples",
-        *_examples(rule.examples, style),
+        *(["", "Examples", *_examples(rule.examples, style)] if rule.examples else []),
     ]
     return _joined(lines)
 
@@ -76,6 +74,8 @@ def _judged(rule: Rule, style: Style) -> Iterator[str]:
         for line in condition_lines(rule.when, 2):
             indent = len(line) - len(line.lstrip())
             yield from hang(" " * indent, clean(line), style.columns)
+    elif rule.judge is not None:
+        yield f"Judged by `flashdoctor {rule.judge}`"
     else:
         yield "Judged by code"
         name = str(rule.check).replace("-", "_")

@@ -10,13 +10,8 @@ from flashdoctor.model.lint import LintFinding
 from flashdoctor.model.versions import order
 from flashdoctor.tune.flags import Releases, Row, locate
 from flashdoctor.tune.forms import Setting
-from flashdoctor.tune.lint_findings import (
-    VARIABLE_IGNORED,
-    VARIABLE_UNKNOWN,
-    Context,
-    make,
-    source_of,
-)
+from flashdoctor.tune.kinds import VARIABLE_IGNORED, VARIABLE_UNKNOWN
+from flashdoctor.tune.lint_findings import Context, make, source_of
 from flashdoctor.tune.lint_names import is_placeholder, usable
 
 _PREFIX = "VLLM_"

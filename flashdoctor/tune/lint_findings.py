@@ -1,4 +1,4 @@
-"""The kinds of findings that a lint has, and how one is made. Pure."""
+"""What a launch is judged by, and how a finding of a kind is made. Pure."""
 
 from __future__ import annotations
 
@@ -14,41 +14,8 @@ from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.tune.argv import Given, Parsed
 from flashdoctor.tune.flags import FlagTable, Row
 from flashdoctor.tune.forms import Command
+from flashdoctor.tune.kinds import Kind
 from flashdoctor.tune.words import Word
-
-LAYER = "launch"
-
-
-class Kind(NamedTuple):
-    """What a finding says. `cause` is a label of the taxonomy where it has one."""
-
-    id: str
-    name: str
-    severity: Severity
-    cause: str = ""
-
-
-UNKNOWN = Kind("FD750", "launch-flag-unknown", "error", "vllm-flag-unrecognized")
-REMOVED = Kind("FD751", "launch-flag-removed", "error", "vllm-flag-removed")
-TOO_NEW = Kind("FD752", "launch-flag-too-new", "error", "vllm-flag-unrecognized")
-AMBIGUOUS = Kind("FD753", "launch-flag-ambiguous", "error", "vllm-flag-unrecognized")
-WRONG_VALUE = Kind("FD754", "launch-value-wrong", "error")
-DEPRECATED = Kind("FD755", "launch-flag-deprecated", "warning", "vllm-flag-removed")
-IGNORED = Kind("FD756", "launch-flag-ignored", "warning")
-EXCLUSIVE = Kind("FD757", "launch-flags-exclusive", "error")
-REPEATED = Kind("FD758", "launch-flag-repeated", "warning")
-DISAGREE = Kind("FD759", "launch-flags-disagree", "error")
-STRAY = Kind("FD760", "launch-word-stray", "error", "vllm-flag-unrecognized")
-VARIABLE_IGNORED = Kind("FD761", "launch-variable-ignored", "warning", "vllm-env-var-ignored")
-VARIABLE_UNKNOWN = Kind("FD762", "launch-variable-unknown", "warning", "vllm-env-var-ignored")
-UNFIT = Kind("FD763", "launch-does-not-fit", "error", "kv-cache-too-small-for-max-model-len")
-FOLKLORE = Kind("FD764", "launch-folklore", "info")
-NO_COMMAND = Kind("FD765", "launch-command-too-new", "error", "vllm-flag-unrecognized")
-
-KINDS = (
-    UNKNOWN, REMOVED, TOO_NEW, AMBIGUOUS, WRONG_VALUE, DEPRECATED, IGNORED, EXCLUSIVE, REPEATED,
-    DISAGREE, STRAY, VARIABLE_IGNORED, VARIABLE_UNKNOWN, UNFIT, FOLKLORE, NO_COMMAND,
-)  # fmt: skip
 
 
 class Context(NamedTuple):
@@ -89,11 +56,11 @@ def make(  # noqa: PLR0913 - a finding is that much
     finding = Finding(
         id=kind.id,
         name=kind.name,
-        cause=kind.cause or kind.name,
+        cause=kind.label,
         outcome="fail",
         severity=severity or kind.severity,
         title=title,
-        layer=LAYER,
+        layer=kind.layer,
         detail=detail,
         evidence=(Evidence(shown([place]), place.where or "the command", line=place.line),),
         fix=Advice(text=said),

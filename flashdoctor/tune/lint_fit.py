@@ -9,7 +9,8 @@ from flashdoctor.model.lint import LintFinding
 from flashdoctor.model.llm import Model
 from flashdoctor.model.regex import regex
 from flashdoctor.model.versions import capability
-from flashdoctor.tune.lint_findings import UNFIT, Context, make
+from flashdoctor.tune.kinds import UNFIT
+from flashdoctor.tune.lint_findings import Context, make
 from flashdoctor.tune.lint_names import is_placeholder
 from flashdoctor.tune.lint_values import text_value
 from flashdoctor.tune.memory import cuda_total, plan

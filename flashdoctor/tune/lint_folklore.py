@@ -8,7 +8,8 @@ from dataclasses import replace
 from flashdoctor.data.folklore import launched_by
 from flashdoctor.model.claim import Claim
 from flashdoctor.model.lint import LintFinding
-from flashdoctor.tune.lint_findings import FOLKLORE, Context, make, text_of
+from flashdoctor.tune.kinds import FOLKLORE
+from flashdoctor.tune.lint_findings import Context, make, text_of
 from flashdoctor.tune.words import Word
 
 

@@ -10,7 +10,7 @@ from flashdoctor.model.lint import LintFinding
 from flashdoctor.model.versions import order
 from flashdoctor.tune.argv import Given, parse
 from flashdoctor.tune.flags import Row
-from flashdoctor.tune.lint_findings import (
+from flashdoctor.tune.kinds import (
     AMBIGUOUS,
     DEPRECATED,
     IGNORED,
@@ -19,11 +19,8 @@ from flashdoctor.tune.lint_findings import (
     STRAY,
     TOO_NEW,
     UNKNOWN,
-    Context,
-    make,
-    source_of,
-    text_of,
 )
+from flashdoctor.tune.lint_findings import Context, make, source_of, text_of
 from flashdoctor.tune.words import Word
 
 _DEMO = frozenset({"log-level", "reload", "workers"})

@@ -9,15 +9,8 @@ from flashdoctor.model.lint import LintFinding
 from flashdoctor.model.versions import Capability, capability
 from flashdoctor.tune.argv import Given
 from flashdoctor.tune.flags import Row
-from flashdoctor.tune.lint_findings import (
-    DISAGREE,
-    EXCLUSIVE,
-    NO_COMMAND,
-    Context,
-    make,
-    source_of,
-    text_of,
-)
+from flashdoctor.tune.kinds import DISAGREE, EXCLUSIVE, NO_COMMAND
+from flashdoctor.tune.lint_findings import Context, make, source_of, text_of
 from flashdoctor.tune.lint_folklore import about_claim
 from flashdoctor.tune.lint_values import number_of, text_value
 from flashdoctor.tune.words import Word

@@ -12,7 +12,8 @@ from flashdoctor.model.lint import LintFinding
 from flashdoctor.model.regex import regex
 from flashdoctor.tune.argv import Given
 from flashdoctor.tune.flags import Flag
-from flashdoctor.tune.lint_findings import WRONG_VALUE, Context, make, source_of, text_of
+from flashdoctor.tune.kinds import WRONG_VALUE
+from flashdoctor.tune.lint_findings import Context, make, source_of, text_of
 from flashdoctor.tune.lint_names import is_placeholder
 from flashdoctor.tune.words import Word
 

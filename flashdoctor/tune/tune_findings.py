@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flashdoctor.model.finding import Advice, Evidence, Finding
-from flashdoctor.model.rule import Severity
+from flashdoctor.tune.kinds import DOES_NOT_FIT, NO_BACKEND, SHORTENED, Kind
 from flashdoctor.tune.plan import SHORTEST, Decision, Request
 
 GIB = 1 << 30
-_SOURCE = "vllm v1/core/kv_cache_utils.py; matrices/launch/memory.toml"
 
 
 def findings_of(request: Request, decision: Decision) -> tuple[Finding, ...]:
@@ -19,29 +18,24 @@ def findings_of(request: Request, decision: Decision) -> tuple[Finding, ...]:
 
 def _findings(request: Request, decision: Decision) -> Iterator[Finding]:
     if decision.attention.refused:
-        yield _finding(
-            "FD790", "tune-no-attention-backend", "No attention backend takes this model here",
-            detail=decision.attention.why, severity="error",
-            fix="Leave the backend, the KV cache dtype and the block size to vLLM.",
-            source=decision.attention.source,
-        )  # fmt: skip
+        source = decision.attention.source
+        yield _finding(NO_BACKEND, detail=decision.attention.why, source=source)
     elif not decision.fits:
+        loads = decision.memory.loads
         yield _finding(
-            "FD791", "tune-does-not-fit",
-            "The model does not fit" if decision.memory.loads else "vLLM refuses this launch",
-            detail=_missing(request, decision), severity="error",
-            fix="One of the proposals is enough.",
-            evidence=_account(decision) if decision.memory.loads else (),
-        )  # fmt: skip
+            DOES_NOT_FIT,
+            title="" if loads else "vLLM refuses this launch",
+            detail=_missing(request, decision),
+            evidence=_account(decision) if loads else (),
+        )
     elif decision.shortened:
-        length, limit = decision.memory.max_model_len, request.model.max_positions
+        length, limit = decision.memory.max_model_len, request.model.max_positions or 0
         yield _finding(
-            "FD792", "tune-context-shortened",
-            f"The context is shortened to {length:,} of {limit or 0:,} tokens",
-            detail="The KV cache has no room for one request of the model's full length.",
-            severity="info", fix="See the proposals for what makes it longer.",
+            SHORTENED,
+            title=f"The context is shortened to {length:,} of {limit:,} tokens",
+            detail=SHORTENED.about,
             evidence=_account(decision),
-        )  # fmt: skip
+        )
 
 
 def _missing(request: Request, decision: Decision) -> str:
@@ -71,27 +65,24 @@ def _account(decision: Decision) -> tuple[Evidence, ...]:
     return (Evidence(value=said, where="the memory account", fact="gpu.memory_mib"),)
 
 
-def _finding(  # noqa: PLR0913 - one finding has many parts
-    identity: str,
-    name: str,
-    title: str,
+def _finding(
+    kind: Kind,
     *,
     detail: str,
-    severity: Severity,
-    fix: str,
-    source: str = _SOURCE,
+    title: str = "",
+    source: str = "",
     evidence: tuple[Evidence, ...] = (),
 ) -> Finding:
     return Finding(
-        id=identity,
-        name=name,
-        cause=name,
+        id=kind.id,
+        name=kind.name,
+        cause=kind.label,
         outcome="fail",
-        severity=severity,
-        title=title,
-        layer="framework",
+        severity=kind.severity,
+        title=title or kind.title,
+        layer=kind.layer,
         detail=detail,
         evidence=evidence,
-        fix=Advice(text=fix),
-        sources=(source,),
+        fix=Advice(text=kind.fix),
+        sources=(source or kind.source,),
     )

@@ -18,7 +18,6 @@ from flashdoctor.model.lint import LintFinding
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.tune.forms import read_commands
 from flashdoctor.tune.lint import Named, context_of, decide, lint_context, ranked, table_for
-from flashdoctor.tune.lint_findings import KINDS
 
 TABLES = load_tables()
 DOCUMENTED = Path(__file__).parents[1] / "data" / "launch" / "documented.toml"
@@ -235,12 +234,6 @@ def test_lines_and_verdicts() -> None:
     assert decide(findings[1:], "warning") == ("warn", 1)
     assert decide(findings, "never") == ("fail", 0)
     assert decide((), "warning") == ("pass", 0)
-
-
-def test_kinds_are_told_apart() -> None:
-    assert len({kind.id for kind in KINDS}) == len({kind.name for kind in KINDS}) == len(KINDS)
-    rules = {row["id"] for name in TABLES.group("rules") for row in TABLES.table(name)["rule"]}
-    assert not rules & {kind.id for kind in KINDS}
 
 
 def test_no_secret_is_shown() -> None:
