@@ -15,10 +15,12 @@ from flashdoctor.errors import UsageError
 if TYPE_CHECKING:
     from flashdoctor.model.snapshot import Snapshot
     from flashdoctor.model.tuning import TuneReport
+    from flashdoctor.render.style import Style
     from flashdoctor.tune.emit import Launch
 
 _DIGITS = 8
 GOALS = ("throughput", "latency", "long-context")
+FORMATS = ("terminal", "json", "html", "markdown")
 FORMS = ("shell", "docker", "compose", "kubernetes", "systemd")
 
 Model = Annotated[
@@ -142,6 +144,15 @@ Logs = Annotated[
     ),
 ]
 
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        show_default=False,
+        help="terminal, json, html or markdown [default: terminal].",
+    ),
+]
 
 app = new_app()
 
@@ -164,7 +175,7 @@ def tune(  # noqa: PLR0913 - one parameter is one option
     minutes: Minutes = None,
     prompts: Prompts = None,
     logs: Logs = "flashdoctor-trials",
-    output_format: options.Format = "terminal",
+    output_format: Format = "terminal",
     output: options.Output = None,
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
@@ -174,7 +185,7 @@ def tune(  # noqa: PLR0913 - one parameter is one option
     Exit code: 0 it fits, 1 it does not or something is wrong with it, 2 wrong usage, 3 no GPU or no
     model that could be read.
     """
-    options.one_of("--format", output_format, options.TEXT_FORMATS)
+    options.one_of("--format", output_format, FORMATS)
     options.one_of("--goal", goal, GOALS)
     if emit is not None:
         options.one_of("--emit", emit, FORMS)
@@ -205,15 +216,35 @@ def tune(  # noqa: PLR0913 - one parameter is one option
         progress.clear()
     if emit is not None:
         return _emitted(emit, report, launch, output)
-    if output_format == "json":
+    style = read_style(output, verbose=verbose, quiet=quiet)
+    text = _written(output_format, report, launch, style)
+    return Outcome(text=text, exit_code=report.exit_code, output=output)
+
+
+def _written(name: str, report: TuneReport, launch: Launch, style: Style) -> str:
+    """Return the report in a format of FORMATS."""
+    if name == "json":
         from flashdoctor.render.json_v1 import dump
 
-        text = dump(report.to_json())
-    else:
-        from flashdoctor.render.tune_text import render_tune
+        return dump(report.to_json())
+    if name == "html":
+        from flashdoctor.render.html_tune import render_tune_html
 
-        text = render_tune(report, read_style(output, verbose=verbose, quiet=quiet))
-    return Outcome(text=text, exit_code=report.exit_code, output=output)
+        return render_tune_html(report, _every_form(report, launch))
+    if name == "markdown":
+        from flashdoctor.render.markdown_tune import render_tune_markdown
+
+        return render_tune_markdown(report)
+    from flashdoctor.render.tune_text import render_tune
+
+    return render_tune(report, style)
+
+
+def _every_form(report: TuneReport, launch: Launch) -> dict[str, str]:
+    """Return the launch in each form; none where it does not fit."""
+    from flashdoctor.tune.emit import emit
+
+    return {form: emit(form, launch) for form in FORMS} if report.fits else {}
 
 
 def _emitted(form: str, report: TuneReport, launch: Launch, output: str | None) -> Outcome:

@@ -84,10 +84,28 @@ class MemoryAccount(NamedTuple):
     max_model_len: int
     longest_model_len: int
     concurrency: float
+    others_gib: float = 0.0
+    """What other processes hold."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the `memory` object of the contract."""
         return self._asdict()
+
+    def parts(self) -> dict[str, float]:
+        """Return what takes memory, in GiB; `CUDA graphs` come on top of the budget or not."""
+        return {
+            "weights": self.weights_gib,
+            "activations": self.activation_gib,
+            "CUDA and libraries": self.non_torch_gib,
+            "CUDA graphs": self.graphs_gib,
+            "KV cache": max(self.kv_gib, 0.0),
+            "other processes": self.others_gib,
+        }
+
+    @property
+    def left_gib(self) -> float:
+        """What nobody takes; below 0 where the parts are more than the GPU has."""
+        return self.total_gib - sum(self.parts().values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

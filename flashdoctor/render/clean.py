@@ -25,6 +25,11 @@ def clean(text: str, limit: int = LIMIT) -> str:
     return _shorten(" ".join(_printable(text, limit).split()), limit)
 
 
+def clean_line(text: str) -> str:
+    """Return one line of a file as it stands, blanks and all, without what cannot be printed."""
+    return _printable(text, len(text)).rstrip()
+
+
 def clean_command(text: str) -> str:
     """Return a shell command as one printable line that keeps its own blanks and its length."""
     return _printable(text, len(text)).strip()

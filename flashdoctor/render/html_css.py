@@ -8,12 +8,16 @@ STYLE_SHEET = """
   --page: #f4f5f7; --card: #ffffff; --inset: #f0f2f5; --line: #d0d5dc; --text: #1b1f24;
   --quiet: #535c67; --link: #0a4fb3; --error: #b3261e; --warning: #855000; --good: #17652f;
   --info: #0a4fb3; --none: #535c67; --onto: #ffffff; --bar: #3b73c4;
+  --part-1: #2f6fc4; --part-2: #c8620a; --part-3: #6b7480; --part-4: #8a3fa8; --part-5: #1f8a4c;
+  --part-6: #b3261e; --part-7: #dfe3e8;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14171b; --card: #1c2026; --inset: #262b33; --line: #3a414b; --text: #e8eaed;
     --quiet: #aab2bc; --link: #8ab8ff; --error: #ff8f85; --warning: #f2bd63; --good: #7fd894;
     --info: #8ab8ff; --none: #aab2bc; --onto: #14171b; --bar: #6f9fe8;
+    --part-1: #6f9fe8; --part-2: #f2a15f; --part-3: #8d97a3; --part-4: #cf9be8; --part-5: #5fc585;
+    --part-6: #ff8f85; --part-7: #333a44;
   }
 }
 * { box-sizing: border-box; }
@@ -126,6 +130,20 @@ th code.quiet { font-size: .75rem; }
 @media (min-width: 48rem) { .bars.two { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 .tone { color: var(--tone); }
 
+.chart { display: block; width: 100%; height: 2.5rem; margin: .25rem 0 .75rem; }
+.chart path { fill: none; stroke: var(--text); stroke-width: 2; vector-effect: non-scaling-stroke; }
+.swatch { width: .8rem; height: .8rem; margin-right: .45rem; vertical-align: -.05rem; }
+.part-1 { fill: var(--part-1); } .part-2 { fill: var(--part-2); } .part-3 { fill: var(--part-3); }
+.part-4 { fill: var(--part-4); } .part-5 { fill: var(--part-5); } .part-6 { fill: var(--part-6); }
+.part-7 { fill: var(--part-7); }
+.chart rect { stroke: var(--card); stroke-width: .75; vector-effect: non-scaling-stroke; }
+table.sizes td { text-align: right; font-variant-numeric: tabular-nums; }
+table.sizes thead th + th { text-align: right; font-size: .8125rem; overflow-wrap: normal; }
+table.four th:first-child { width: 31%; }
+details + details { margin-top: .5rem; }
+section > h3, section > details { margin-top: 1rem; }
+table + p { margin-top: .7rem; }
+
 .filter { display: flex; flex-wrap: wrap; gap: .4rem .75rem; align-items: center; }
 .filter { margin-bottom: .75rem; }
 .filter label { font-weight: 600; }
@@ -139,7 +157,7 @@ th code.quiet { font-size: .75rem; }
   #facts th:first-child, #skipped th:first-child { width: 26%; }
 }
 summary { cursor: pointer; font-weight: 600; }
-summary h2 { display: inline; }
+summary h2, summary h3 { display: inline; }
 details ul { margin-top: .6rem; }
 .columns { columns: 17rem; padding-left: 1.2rem; }
 footer { padding-top: 1rem; padding-bottom: 2rem; }
@@ -158,11 +176,13 @@ footer { padding-top: 1rem; padding-bottom: 2rem; }
   nav, button, .filter, .skip { display: none !important; }
   tr, .layer, .joint, .command { break-inside: avoid; }
   h2, h3, h4 { break-after: avoid; }
-  .bar rect, .badge { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .bar rect, .chart rect, .swatch rect, .badge {
+    print-color-adjust: exact; -webkit-print-color-adjust: exact;
+  }
   details::details-content { content-visibility: visible; }
 }
 @media (forced-colors: active) {
-  .bar rect { fill: CanvasText; }
+  .bar rect, .chart rect, .swatch rect { fill: CanvasText; stroke: Canvas; }
   .badge { border: 1px solid; }
 }
 """

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from flashdoctor.model.regex import regex
+from flashdoctor.render.clean import clean_line
 
 _ENTITIES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "\n": " "}
 )
-_VOID = frozenset({"meta", "input", "path", "rect"})
+_VOID = frozenset({"meta", "input"})
 _OWN_LINE = frozenset(
     {
         "article", "body", "button", "details", "div", "footer", "h1", "h2", "h3", "h4", "head",
@@ -37,6 +38,11 @@ Attribute: TypeAlias = "str | int | bool | None"
 def escaped(text: str) -> Markup:
     """Return a text as it stands in an element or in a quoted attribute, in one line."""
     return text if isinstance(text, Markup) else Markup(text.translate(_ENTITIES))
+
+
+def escaped_lines(text: str) -> Markup:
+    """Return a text that keeps its lines and blanks, for an element that shows them."""
+    return Markup("\n".join(escaped(clean_line(line)) for line in text.split("\n")))
 
 
 def tag(name: str, /, *children: Child, **attributes: Attribute) -> Markup:

@@ -26,7 +26,7 @@ def render(report: AnyReport, _style: Style, context: Context = PLAIN) -> str:
     head = [f"### {said.verdict.upper()}: {prose(said.headline) or span(said.command)}"]
     blocks = [head, *_notes(said), _table(said.parts)]
     tail = [_asked(said), [_footer(said)]]
-    return _fitted(blocks, [_finding(item) for item in said.items], tail)
+    return _fitted(blocks, [finding_block(item) for item in said.items], tail)
 
 
 def _fitted(
@@ -65,7 +65,8 @@ def _table(parts: Sequence[Part]) -> list[str]:
     return ["| Part | Found | |", "| --- | --- | --- |", *rows]
 
 
-def _finding(item: Item) -> list[str]:
+def finding_block(item: Item) -> list[str]:
+    """Return a finding: its title, what it rests on, what to do."""
     follows = f"follows from {item.follows}" if item.follows else ""
     words = ", ".join(part for part in (item.severity, item.certainty, follows) if part)
     lines = [f"#### {prose(item.title)}", "", f"{span(item.id)} {prose(words)}"]

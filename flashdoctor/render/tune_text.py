@@ -32,10 +32,14 @@ def render_tune(report: TuneReport, style: Style) -> str:
 def _headline(report: TuneReport, style: Style) -> list[str]:
     word = verdict_words(report)
     tone: Tone = "error" if report.exit_code else "good"
-    many = f"{report.gpus} x " if report.gpus > 1 else ""
-    said = f"{report.model} on {many}{report.gpu}, vLLM {report.version}, goal {report.goal}"
-    start, *rest = hang(f"{word}  ", clean(said), style.columns)
+    start, *rest = hang(f"{word}  ", clean(said_of(report)), style.columns)
     return [style.paint(tone, word) + start[len(word) :], *rest]
+
+
+def said_of(report: TuneReport) -> str:
+    """Return what was planned, for what."""
+    many = f"{report.gpus} x " if report.gpus > 1 else ""
+    return f"{report.model} on {many}{report.gpu}, vLLM {report.version}, goal {report.goal}"
 
 
 def verdict_words(report: TuneReport) -> str:
@@ -85,7 +89,7 @@ def _refusal(report: TuneReport, style: Style) -> list[str]:
 def _command(report: TuneReport, style: Style) -> list[str]:
     """Return the command, a flag a line, its reason beside it; below it where there is no room."""
     first = clean_command(" ".join([*map(_assignment, report.environment), report.start]))
-    words = [clean_command(_flag(choice)) for choice in report.flags]
+    words = [clean_command(flag_words(choice)) for choice in report.flags]
     lines = [f"{first} \\" if words else first]
     ends = [" \\"] * (len(words) - 1) + [""]
     written = [f"  {word}{end}" for word, end in zip(words, ends, strict=True)]
@@ -106,7 +110,8 @@ def _assignment(choice: Choice) -> str:
     return f"{choice.name}={shlex.quote(choice.value or '')}"
 
 
-def _flag(choice: Choice) -> str:
+def flag_words(choice: Choice) -> str:
+    """Return a flag as it stands in a command."""
     return choice.name if choice.value is None else f"{choice.name} {shlex.quote(choice.value)}"
 
 
@@ -116,22 +121,27 @@ def _measured(report: TuneReport, style: Style) -> Iterator[list[str]]:
     if measured is None:
         return
     base = next((item.output_tps for item in measured.outcomes if item.ran), None)
-    work = measured.workload
-    head = (
-        f"Measured here: {work['requests']} requests of {work['prompt_tokens']} tokens in, "
-        f"{work['output_tokens']} out"
-    )
+    head = f"Measured here: {workload_line(measured)}"
     rows = [("trial", "tokens/s", "gain", "first token", "next", "start")]
     rows += [_trial(item, base) for item in measured.outcomes]
     lines = [*indented(head, style.columns, 0), *table(rows, indent=2)]
-    for said in _conclusions(measured):
+    for said in conclusions(measured):
         lines += indented(clean(said, _LIMIT), style.columns, 0)
     yield [*lines, *indented(f"Logs: {clean(measured.logs, _LIMIT)}", style.columns, 0)]
     if measured.compared:
-        yield [*table(_compared(measured), indent=2), *_peak_note(measured, style)]
+        said = clean(peak_note(measured), _LIMIT)
+        yield [*table(compared_rows(measured), indent=2), *indented(said, style.columns, 2)]
 
 
-def _conclusions(measured: Measured) -> Iterator[str]:
+def workload_line(measured: Measured) -> str:
+    """Return what every trial had to serve."""
+    work = measured.workload
+    size = f"{work['prompt_tokens']} tokens in, {work['output_tokens']} out"
+    return f"{work['requests']} requests of {size}"
+
+
+def conclusions(measured: Measured) -> Iterator[str]:
+    """Yield what the trials come to, a sentence each."""
     if measured.best and measured.gain:
         yield f"Fastest: {measured.best}, {measured.gain:.2f} x the engine's defaults."
     same, gain = measured.same_precision, measured.same_precision_gain
@@ -144,7 +154,7 @@ def _conclusions(measured: Measured) -> Iterator[str]:
         yield f"Not tried{why}: {', '.join(measured.left_out)}."
 
 
-def _compared(measured: Measured) -> list[tuple[str, ...]]:
+def compared_rows(measured: Measured) -> list[tuple[str, ...]]:
     """Return the rows of predicted against real; the KV tokens are whole."""
     rows: list[tuple[str, ...]] = [("", "predicted", "real", "off")]
     for item in measured.compared:
@@ -155,13 +165,12 @@ def _compared(measured: Measured) -> list[tuple[str, ...]]:
     return rows
 
 
-def _peak_note(measured: Measured, style: Style) -> list[str]:
-    """Say where the peak comes from, which no engine logs."""
+def peak_note(measured: Measured) -> str:
+    """Return where the peak comes from, which no engine logs."""
     sources = [item.source for item in measured.compared if item.name.startswith("peak")]
     if not sources:
-        return ["  No peak: NVML told nothing of the memory in use."]
-    said = f"peak: all that the engine's GPU had in use at the most ({sources[0]})"
-    return indented(clean(said, _LIMIT), style.columns, 2)
+        return "No peak: NVML told nothing of the memory in use."
+    return f"peak: all that the engine's GPU had in use at the most ({sources[0]})"
 
 
 def _trial(item: Outcome, base: float | None) -> tuple[str, str, str, str, str, str]:
@@ -185,17 +194,10 @@ def _ms(value: float | None) -> str:
 def _memory(report: TuneReport) -> list[str]:
     """Return where the memory of one GPU goes, with a bar for each part."""
     memory = report.memory
-    kv = max(memory.kv_gib, 0)
-    parts = {
-        "weights": memory.weights_gib,
-        "activations": memory.activation_gib,
-        "CUDA and libraries": memory.non_torch_gib,
-        "CUDA graphs": memory.graphs_gib,
-        "KV cache": kv,
-    }
-    free = memory.total_gib - sum(parts.values())
+    free = memory.left_gib
     name = "left" if free >= 0 else "too much"
-    rows = [(name, f"{size:.1f} GiB", _bar(size, memory.total_gib)) for name, size in parts.items()]
+    parts = [one for one in memory.parts().items() if one[1] or one[0] != "other processes"]
+    rows = [(part, f"{size:.1f} GiB", _bar(size, memory.total_gib)) for part, size in parts]
     rows.append((name, f"{abs(free):.1f} GiB", _bar(abs(free), memory.total_gib)))
     width = max(len(size) for _, size, _ in rows)
     head = f"one GPU, {memory.total_gib:.1f} GiB, of which vLLM may use {memory.budget_gib:.1f}:"
@@ -207,6 +209,11 @@ def _bar(size: float, total: float) -> str:
 
 
 def _cache(report: TuneReport, style: Style) -> list[str]:
+    return indented(cache_line(report), style.columns, 0)
+
+
+def cache_line(report: TuneReport) -> str:
+    """Return how much the KV cache holds, and which attention reads it."""
     memory, attention = report.memory, report.attention
     said = f"KV cache {memory.kv_tokens:,} tokens"
     if report.fits:
@@ -214,9 +221,8 @@ def _cache(report: TuneReport, style: Style) -> list[str]:
     flash = f", FA{attention.fa_version}" if attention.fa_version else ""
     name = f"{clean(attention.backend)}{flash}" if attention.backend else "none named"
     if attention.refused:
-        return indented(f"{said}.", style.columns, 0)
-    reason = clean(attention.why, _LIMIT)
-    return indented(f"{said}. Attention: {name} ({reason}).", style.columns, 0)
+        return f"{said}."
+    return f"{said}. Attention: {name} ({clean(attention.why, _LIMIT)})."
 
 
 def _proposals(report: TuneReport, style: Style) -> list[str]:

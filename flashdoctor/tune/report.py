@@ -50,7 +50,7 @@ def report(  # noqa: PLR0913 - a plan, and what others say of the same machine a
         flags=flags,
         environment=variables,
         kept=kept_settings(planner, decision),
-        memory=account_of(decision.memory),
+        memory=account_of(decision.memory, request.gpu.used_bytes),
         attention=decision.attention,
         refusal=refusal,
         refusal_offline=refusal_offline(planner, decision),
@@ -109,8 +109,8 @@ def refusal_offline(planner: Planner, decision: Decision) -> str | None:
     return offline.refusal if offline.refusal != refusal_of(decision) else None
 
 
-def account_of(plan: MemoryPlan) -> MemoryAccount:
-    """Return the account in GiB."""
+def account_of(plan: MemoryPlan, others_bytes: int = 0) -> MemoryAccount:
+    """Return the account in GiB; `others_bytes` is what other processes hold."""
     return MemoryAccount(
         total_gib=_gib(plan.total_bytes),
         budget_gib=_gib(plan.budget_bytes),
@@ -125,6 +125,7 @@ def account_of(plan: MemoryPlan) -> MemoryAccount:
         max_model_len=plan.max_model_len,
         longest_model_len=plan.longest_model_len,
         concurrency=round(plan.concurrency, 2),
+        others_gib=_gib(others_bytes),
     )
 
 

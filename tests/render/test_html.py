@@ -25,7 +25,7 @@ from flashdoctor.render.stack import Part
 from flashdoctor.render.style import Style
 
 Build = Callable[[str], Report]
-VOID = {"meta", "input", "path", "rect"}
+VOID = {"meta", "input"}
 ATTRIBUTES = {
     "aria-controls", "aria-hidden", "aria-label", "aria-labelledby", "autocomplete", "charset",
     "class", "content", "d", "data-exit-code", "data-rule", "data-severity", "data-verdict", "for",

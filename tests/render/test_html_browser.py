@@ -12,17 +12,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flashdoctor import planning
+from flashdoctor.engine.assume import read_assumptions
 from flashdoctor.model.facts import known
 from flashdoctor.model.finding import Report
 from flashdoctor.model.snapshot import Snapshot
+from flashdoctor.model.trial import Compared, Measured, Outcome, Trial
 from flashdoctor.render.context import Context
 from flashdoctor.render.html import render
+from flashdoctor.render.html_tune import render_tune_html
 from flashdoctor.render.style import Style
+from flashdoctor.tune.emit import FORMS, emit
 
 Build = Callable[[str], Report]
 SHOTS = os.environ.get("FLASHDOCTOR_SCREENSHOTS")  # a folder that keeps them, to look at
@@ -396,3 +403,74 @@ def test_without_javascript_all_is_there(browser: Browser, write: Callable[..., 
         assert count("#facts tbody tr") == 21
     finally:
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> Callable[..., Path]:
+    """Write the page of a planned launch on a GPU, with trials."""
+
+    def put(gpu: str = "NVIDIA H200", *pins: str, model: str = "llama3.1-8b") -> Path:
+        folder = Path(__file__).parents[1] / "data" / "models" / model
+        report, launch = planning.tune(
+            str(folder), read_assumptions([f"gpu={gpu}"]), version="0.25.1", options={"pins": pins}
+        )
+        forms = {form: emit(form, launch) for form in FORMS} if report.fits else {}
+        outcomes = [
+            Outcome(trial=Trial(name, {"max_num_seqs": 512}, "why"), status="ran", output_tps=tps)
+            for name, tps in (("defaults", 5604.3), ("chosen", 6151.3), (NASTY, 6001.0))
+        ]
+        measured = Measured(
+            workload={"requests": 1024, "prompt_tokens": 1024, "output_tokens": 256},
+            outcomes=tuple(outcomes), best="chosen", gain=1.1, logs="trials-1",
+            compared=(Compared("peak, GPU in use", 129.5, 129.8, "NVML every 100 ms"),),
+        )  # fmt: skip
+        file = tmp_path / "tune.html"
+        page = render_tune_html(replace(report, measured=measured, notes=(NASTY,)), forms)
+        file.write_text(page, encoding="utf-8")
+        return file
+
+    return put
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 400, 1400])
+@pytest.mark.parametrize("pins", [(), ("gpu-memory-utilization=0.12",)], ids=["fits", "refused"])
+def test_a_planned_launch_fits_and_can_be_read(
+    browser: Browser,
+    planned: Callable[..., Path],
+    *,
+    pins: tuple[str, ...],
+    width: int,
+    scheme: str,
+) -> None:
+    file = planned("NVIDIA H200", *pins)
+    browser.open(file, width=width, scheme=scheme)
+    assert browser.requests() == [file.as_uri()]
+    assert browser.complaints() == []
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    _, faint = browser.evaluate(CONTRAST)
+    assert faint == []
+    assert browser.evaluate("window.hit === undefined && !document.querySelector('img')")
+    drawn = "[...document.querySelectorAll('.chart > rect')].map((r) => r.getBoundingClientRect())"
+    ends = browser.evaluate(f"{drawn}.map((box) => [box.left, box.right])")
+    assert len(ends) >= 5
+    assert all(abs(one[1] - two[0]) < 1 for one, two in pairwise(ends))
+    shot = browser.ask("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+    if SHOTS:
+        name = f"tune-{'refused' if pins else 'fits'}-{width}-{scheme}.png"
+        Path(SHOTS, name).write_bytes(base64.b64decode(shot))
+
+
+def test_a_form_of_the_launch_is_copied_with_its_lines(
+    browser: Browser, planned: Callable[..., Path]
+) -> None:
+    browser.open(planned())
+    allow_the_clipboard(browser)
+    browser.click("#form-kubernetes summary")
+    browser.click("#form-kubernetes button.copy")
+    browser.until(SAID, "Copied.")
+    copied = browser.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("apiVersion: apps/v1\nkind: Deployment\n")
+    assert "\n  template:\n" in copied
