@@ -113,7 +113,8 @@ def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
 
     That is `engine_version`, or the vLLM of `facts`, or the `installed` one, or what the tag of an
     image says, or the newest that is known. A --config file is looked up in `folder`. With a
-    `model` and a GPU among the facts, it says as well whether that fits.
+    `model`, or a launch whose model is a folder here, that is judged too, and with a GPU among the
+    facts it is said whether it fits.
     """
     from flashdoctor import __version__
     from flashdoctor.engine.derive import derive
@@ -138,8 +139,9 @@ def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
         whole = _with_config(command, folder)
         launches.append(linting.launched(command, chosen, table))
         context = linting.context_of(whole, table, loaded, known)
-        findings += linting.lint_context(context, model)
-        findings += _of_the_model(context, known, model)
+        served = model or _model_here(context, folder)
+        findings += linting.lint_context(context, served)
+        findings += _of_the_model(context, known, served)
     ranked = linting.ranked(findings)
     verdict, exit_code = linting.decide(ranked, fail_on)
     return LintReport(
@@ -150,6 +152,23 @@ def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
         matrix_date=loaded.date,
         tool={"name": "flashdoctor", "version": __version__},
     )
+
+
+def _model_here(context: Context, folder: Path | None) -> Model | None:
+    """Return the model of a launch where it is a folder of this machine that can be read."""
+    from flashdoctor.model_folder import CONFIG, read_model
+    from flashdoctor.tune.lint_model import model_word
+
+    word = model_word(context)
+    if not word or "\0" in word:
+        return None
+    for path in dict.fromkeys((Path(word).expanduser(), (folder or Path()) / word)):
+        try:
+            if (path / CONFIG).is_file():
+                return read_model(str(path))
+        except (InputError, UsageError, OSError):
+            return None
+    return None
 
 
 def _of_the_model(

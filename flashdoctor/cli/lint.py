@@ -63,7 +63,8 @@ ModelFolder = Annotated[
         "--model",
         metavar="DIR",
         show_default=False,
-        help="The model's folder: say as well whether it fits on the assumed GPU.",
+        help="The model's folder, where the command names none that is here: say as well what is"
+        " wrong with it, and whether it fits on the assumed GPU.",
     ),
 ]
 

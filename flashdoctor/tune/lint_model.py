@@ -45,6 +45,14 @@ def facts_of_launch(context: Context, model: Model | None) -> tuple[Fact, ...]:
     return tuple(found)
 
 
+def model_word(context: Context) -> str | None:
+    """Return what a launch serves, None where it says nothing or something else fills it in."""
+    given = context.parsed.last("model")
+    words = given.values if given else context.parsed.words
+    found = str(words[-1 if given else 0]) if words else None
+    return None if found is None or is_placeholder(found) else found
+
+
 def is_open(value: Any) -> bool:
     """Whether a flag's value is left to the engine or filled in by something else."""
     return value in {None, "auto", "None", ""} or is_placeholder(value)

@@ -86,3 +86,24 @@ def test_a_tokenizer_from_elsewhere_is_no_fault(tmp_path: Path) -> None:
     assert "FD647" in ids("vllm serve x")
     assert "FD647" not in ids("vllm serve x --tokenizer other")
     assert "FD647" not in ids("vllm serve x --skip-tokenizer-init")
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "vllm serve {model}",
+        "vllm serve --model {model}",
+        "python -m vllm.entrypoints.openai.api_server --model={model}",
+        "docker run --gpus all vllm/vllm-openai:v0.25.1 --model {model}",
+    ],
+)
+def test_a_folder_that_the_launch_names_is_read(launch: str) -> None:
+    items = found(launch.format(model=MODELS / "llama3.1-8b"), "RTX 4060", "0.25.1")
+    assert "does not fit on RTX 4060" in items["FD763"].finding.title
+    assert found(launch.format(model=MODELS / "llama3.1-8b"), "NVIDIA H200", "0.25.1") == {}
+
+
+@pytest.mark.parametrize("config", ["", "{", "[]", "{}"])
+def test_a_folder_that_cannot_be_read_is_no_one_s_fault(tmp_path: Path, config: str) -> None:
+    (tmp_path / "config.json").write_text(config, encoding="utf-8")
+    assert found(f"vllm serve {tmp_path}", "RTX 4060", "0.25.1") == {}
