@@ -340,6 +340,26 @@ _QUANTIZATION = {
     ),
 }
 
+_VARIANTS = {
+    "model": sourced(
+        {
+            "name": need("text"),
+            "family": need("text"),
+            "architecture": need("text"),
+            "hidden": need("int"),
+            "layers": need("int"),
+            "vocab": need("int"),
+            "kv_heads": need("int"),
+            "head_dim": need("int"),
+            "weights_gib": need("number"),
+            "fp8": may("text"),
+            "awq": may("text"),
+        },
+        "name",
+        ("architecture", "hidden", "layers", "vocab"),
+    ),
+}
+
 LAUNCH_SHAPES: Mapping[str, Shape] = {
     "flags": Shape({"meta": SAMPLED_META, **FLAGS}),
     "environment": Shape({"meta": SAMPLED_META, **ENVIRONMENT}),
@@ -347,5 +367,6 @@ LAUNCH_SHAPES: Mapping[str, Shape] = {
     "attention": Shape({"meta": META, **_ATTENTION}),
     "goals": Shape({"meta": META, **_GOALS}),
     "quantization": Shape({"meta": META, **_QUANTIZATION}),
+    "variants": Shape({"meta": META, **_VARIANTS}),
 }
 """By file name without its ending."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from flashdoctor.model import versions
 from flashdoctor.model.tuning import Proposal
-from flashdoctor.tune import spans
+from flashdoctor.tune import spans, variants
 from flashdoctor.tune.memory import Change, MemoryPlan, Settings
-from flashdoctor.tune.plan import Decision, Planner
+from flashdoctor.tune.plan import SHORTEST, Decision, Planner
 from flashdoctor.tune.spans import Row
 
 GIB = 1 << 30
@@ -66,6 +66,7 @@ def _rescues(planner: Planner, decision: Decision) -> Iterator[Proposal]:
             yield Proposal(text, "--allow fp8-kv", changes_output=True)
     yield from _more_gpus(planner, decision)
     yield from _smaller_weights(planner, decision)
+    yield from _smaller_model(planner, decision)
 
 
 def _usable(planner: Planner, plan: MemoryPlan) -> bool:
@@ -121,11 +122,26 @@ def _smaller_weights(planner: Planner, decision: Decision) -> Iterator[Proposal]
         length = min(tokens, planner.request.most_len or tokens) // _STEP * _STEP
         if length > max(decision.memory.max_model_len if decision.fits else 0, _STEP):
             left = (plan.weights_bytes - saved) / GIB
+            named = variants.checkpoint(planner.tables, model, method)
             text = (
-                f"a checkpoint quantised to {kind}: about {left:.1f} GiB of weights,"
+                f"a checkpoint quantised to {kind}{named}: about {left:.1f} GiB of weights,"
                 f" {length:,} tokens of context; changes outputs"
             )
             yield Proposal(text, changes_output=True)
+
+
+def _smaller_model(planner: Planner, decision: Decision) -> Iterator[Proposal]:
+    """Propose the largest model of the family that leaves room for a context worth having."""
+    plan = decision.memory
+    room = plan.kv_bytes + plan.weights_bytes
+    for row in variants.smaller(planner.tables, planner.request.model):
+        left = room - int(row["weights_gib"] * GIB)
+        length = min(left // variants.token_bytes(row), planner.request.most_len or left)
+        length = length // _STEP * _STEP
+        if length >= (planner.request.asked_len or SHORTEST):
+            said = f"about {row['weights_gib']:.1f} GiB of weights, {length:,} tokens of context"
+            yield Proposal(f"a smaller model, {row['name']}: {said}", changes_output=True)
+            return
 
 
 def _runs_method(planner: Planner, method: str) -> bool:

@@ -20,7 +20,9 @@ from flashdoctor.engine.view import View
 from flashdoctor.model.versions import Capability, capability, order
 
 Row = dict[str, Any]
-LAUNCH = ("attention", "environment", "flags", "goals", "memory", "quantization")
+LAUNCH = (
+    "attention", "environment", "flags", "goals", "memory", "quantization", "variants",
+)  # fmt: skip
 
 
 def at(version: str) -> tuple[tuple[int, ...], int]:
