@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from flashdoctor.data.folklore import claim_named
 from flashdoctor.model.lint import LintFinding
 from flashdoctor.model.versions import Capability, capability
+from flashdoctor.tune import lint_allocator
 from flashdoctor.tune.argv import Given
 from flashdoctor.tune.flags import Row
 from flashdoctor.tune.kinds import DISAGREE, EXCLUSIVE, NO_COMMAND
@@ -200,4 +201,6 @@ _REQUIREMENTS: dict[str, Callable[[Context, Row], Iterator[LintFinding]]] = {
     "bfloat16-needs-ampere": _bfloat16,
     "capture-sizes-agree": _capture_sizes,
     "kv-dtype-is-the-models": _kv_dtype,
+    "all-reduce-needs-whole-segments": lint_allocator.custom_all_reduce,
+    "connector-needs-fixed-segments": lint_allocator.kv_connector,
 }

@@ -169,6 +169,42 @@ def test_flags_that_disagree(text: str, version: str, assumed: tuple[str, ...], 
     assert found.replacement
 
 
+@pytest.mark.parametrize(
+    ("text", "version", "severity"),
+    [
+        ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m -tp 2", "0.25.1",
+         "warning"),
+        (("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m --kv-transfer-config"
+         """ '{"kv_connector": "NixlConnector"}'"""), "0.25.1", "error"),
+    ],
+)  # fmt: skip
+def test_expandable_segments_do_not_go_with_everything(
+    text: str, version: str, severity: str
+) -> None:
+    found = only(text, version)
+    assert (found.finding.name, found.finding.severity) == ("launch-flags-disagree", severity)
+    assert found.flag == "PYTORCH_CUDA_ALLOC_CONF"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m",
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False vllm serve m -tp 2",
+        (
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m -tp 2"
+            " --disable-custom-all-reduce"
+        ),
+        (
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m --enable-sleep-mode"
+            """ --kv-transfer-config '{"kv_connector": "NixlConnector"}'"""
+        ),
+    ],
+)
+def test_expandable_segments_by_themselves_are_fine(text: str) -> None:
+    assert lint(text, "0.25.1") == ()
+
+
 def test_flags_that_exclude_each_other() -> None:
     for other in ("-ac.backend FLASHINFER", """--attention-config '{"backend": "FLASHINFER"}'"""):
         found = only(f"vllm serve m --attention-backend FLASH_ATTN {other}", "0.33.0")
