@@ -27,7 +27,7 @@ _NAMED = re.compile(
 )
 _NAME = "password="
 _BROKEN_AT = 60
-_REST = re.compile(r"(?=[\w+/=.~-]*\d)(?=[\w+/=.~-]*[A-Za-z])[\w+/=.~-]{4,}")
+_REST = re.compile(r"(?![\w.-]+[=<>~!]=)(?=[\w+/=.~-]*\d)(?=[\w+/=.~-]*[A-Za-z])[\w+/=.~-]{4,}")
 
 
 def redact(parts: Iterable[Iterable[bytes]]) -> Iterator[str]:

@@ -37,6 +37,7 @@ _KERNEL = r"\d+\.\d+[\w.+~-]*"
 _VERSION_TEXTS = ("_pin", "_requires", "os.kernel")
 _VERSION_KEYS = frozenset({"version", "required", "installed", "compute_capability"})
 _PATH_KEYS = frozenset({"path"})
+_IMAGE_AFTER = "image="  # before a container's image, scrubbing knows the first part as a registry
 
 
 def redact(fact: Fact) -> Fact:
@@ -55,6 +56,8 @@ def redact(fact: Fact) -> Fact:
         value = _clean_records(fact.value, frozenset(spec.keys))
     elif spec.kind == "text" and fact.path.endswith(_VERSION_TEXTS):
         value = _clean_version_text(fact.value)
+    elif fact.path == "launch.image" and isinstance(fact.value, str):
+        value = scrub_text(_IMAGE_AFTER + fact.value).removeprefix(_IMAGE_AFTER)
     else:
         value = _CLEANERS[spec.kind](fact.value)
     if value is None:

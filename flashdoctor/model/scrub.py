@@ -38,7 +38,25 @@ _SECRETS = (
         "<secret>",
     ),
     _Rule(("@",), r"(?<=://)[^\s/]+@[^\s/:?#@]*", "<secret>@<host>"),
-    _Rule(("authorization",), rf"(?i)(authorization{_GAP})[^\r\n]+", r"\1<secret>"),
+    _Rule(
+        ("authorization", "cookie"),
+        rf"(?i)((?:authorization|cookie){_GAP})[^\r\n]+",
+        r"\1<secret>",
+    ),
+    _Rule(
+        ("ssh-", "ecdsa-", "sha256:", "md5:"),
+        r"\b((?:sk-)?(?:ssh-[\w-]+|ecdsa-sha2-[\w-]+)(?:@openssh\.com)?[ \t]+)AAAA[\w+/=]+"
+        r"|\b((?:SHA256:(?=[\w+/]{43}(?![\w+/])))|MD5:(?=(?:[0-9a-f]{2}:){15}))[\w+/:]+",
+        lambda match: f"{match[1] or match[2]}<secret>",
+    ),
+    _Rule(("login",), r"(?i)(\blogin[ \t]+)\S+([ \t]+password[ \t]+)\S+", r"\1<user>\2<secret>"),
+    _Rule(("wandb",), r"(\bwandb[ \t]+login[ \t]+(?:--[\w-]+[ \t]+)*)[\w-]{20,}", r"\1<secret>"),
+    _Rule(("auth",), r"""(["']auth["'][ \t]*:[ \t]*["'])[\w+/=]{8,}""", r"\1<secret>"),
+    _Rule(
+        ("/services/", "/webhooks/"),
+        r"(?i)(\b(?:hooks\.slack|discord(?:app)?)\.com/(?:services|api/webhooks)/)[\w/-]+",
+        r"\1<secret>",
+    ),
     _Rule(("bearer",), r"(?i)\b(bearer[ \t]+)[\w.~+/=-]{8,}", r"\1<secret>"),
     _Rule(
         ("?", "&"),
@@ -47,8 +65,8 @@ _SECRETS = (
         r"\1<secret>",
     ),
     _Rule(
-        ("pass", "pwd", "secret", "credential", "key"),
-        r"(?i)((?:pass(?:word|wd|phrase|code)|[_-]pass|pwd|secret|credentials?|api[_-]?key|"
+        ("pass", "pwd", "secret", "credential", "key", "_pat"),
+        r"(?i)((?:pass(?:word|wd|phrase|code)|[_-]pass|[_-]pat(?![_-])|pwd|secret|credentials?|api[_-]?key|"
         r"(?:access|private|auth|account|secret|license)[_-]?key)(?:[_-][\w-]*)?"
         rf"{_GAP}){_VALUE}",
         r"\1<secret>",
@@ -64,15 +82,18 @@ _SECRETS = (
         r"\1<secret>",
     ),
     _Rule(
-        ("hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
-         "akia", "asia", "aiza", "npm_", "pypi-", "nvapi-", "dckr_pat_", "gsk_", "r8_", "ya29.",
-         "eyj"),
+        ("hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "gl", "xox",
+         "akia", "asia", "aiza", "npm_", "pypi-", "nvapi-", "dckr_", "gsk_", "r8_", "ya29.",
+         "eyj", "sg.", "_live_", "_test_", "hvs.", "hvb.", "dapi", "tskey-", "ltai", "dop_v1_"),
         r"(?:hf_[A-Za-z0-9]{20,}|hf_(?=[A-Za-z]*[0-9A-Z])[A-Za-z0-9]{8,}"
         r"|sk-(?:proj|ant|svcacct|admin|or|lf)-[\w-]{12,}|sk-[A-Za-z0-9]{20,}"
         r"|(?<![A-Za-z])sk-(?=[\w-]{0,40}\d)[\w-]{12,}"
-        r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}"
+        r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|gl(?:pat|rt|dt|ptt|ft|soat|oas|cbt|imt|agent)-[\w-]{16,}"
         r"|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{30,}"
-        r"|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{16,}|nvapi-[\w-]{16,}|dckr_pat_[\w-]{16,}"
+        r"|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{16,}|nvapi-[\w-]{16,}|dckr_(?:pat|oat)_[\w-]{16,}"
+        r"|(?<![\w.])SG\.[\w-]{16,}\.[\w-]{16,}|[rps]k_(?:live|test)_[A-Za-z0-9]{16,}"
+        r"|(?<![\w.])hv[sb]\.[\w-]{20,}|\bdapi[0-9a-f]{32}|tskey-[\w-]{16,}"
+        r"|\bLTAI[A-Za-z0-9]{12,}|dop_v1_[0-9a-f]{40,}"
         r"|gsk_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|ya29\.[\w-]{20,}"
         r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)",
         "<secret>",
@@ -85,6 +106,11 @@ _UUIDS = (
         ("gpu-", "mig-"),
         r"(?i)\b(GPU|MIG)-(?:[0-9a-f]{8}|(?=[a-f]*\d)[0-9a-f]{4,})(?:-[0-9a-f]+)*(?![0-9a-z])",
         r"\1-<uuid>",
+    ),
+    _Rule(
+        ("pdi", "guid"),
+        r"(?i)(\b(?:pdi|guid)[\"']?\s*[:=]\s*[\"']?)(?:0x)?[0-9a-f][0-9a-f:]{11,}",
+        r"\1<uuid>",
     ),
     _Rule(("",), r"(?<![0-9A-Za-z])[0-9a-fA-F]{32}(?![0-9A-Za-z])", "<uuid>"),
 )
@@ -105,10 +131,17 @@ _HOMES = (
         "~",
     ),
     _Rule(
-        ("/home/", "/users/"),
-        r"""(/+(?:home|Users)/+)[^/\s:;,"'|<>()\[\]{}]+""",
+        ("\\home\\", "\\users\\"),
+        r"(?i)(\\+(?:home|users)\\+)"
+        rf"(?:{_WINDOWS_NAME}(?: {_WINDOWS_NAME})*(?=\\)|{_WINDOWS_NAME})",
+        r"\1~",
+    ),
+    _Rule(
+        ("/home", "/users/"),
+        r"""(/+(?:homes?\d{0,3}|[Uu]sers)/+)[^/\s:;,"'|<>()\[\]{}]+""",
         _shorten_home,
     ),
+    _Rule(("/media/",), r"(?<![\w.~-])((?:/run)?/media/)[^/\s<]+(?=/)", r"\1<user>"),
     _Rule(("/root",), r"(?<![\w./~-])/root(?![\w.-])", "~"),
     _Rule(("~",), r"(?<![\w/.~])~[A-Za-z_][\w-]*(?=/)", "~"),
 )
@@ -135,7 +168,18 @@ _PEOPLE = (
     _Rule(("ip-",), r"(?i)\bip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]*\w)?", "<host>"),
     _Rule(
         ("name",),
-        rf"(?i)(\b(?:host|node|machine|computer)[ _-]?name{_GAP}[\"']?)\w[\w.-]*",
+        rf"(?i)((?:\b|_)(?:host|node|machine|computer)[ _-]?name{_GAP}[\"']?)\w[\w.-]*",
+        r"\1<host>",
+    ),
+    _Rule(
+        ("nodelist", "master_addr", "topology_addr"),
+        r"(\b(?:SLURM_(?:\w+_)?(?:NODELIST|TOPOLOGY_ADDR)|MASTER_ADDR)=[\"']?)"
+        r"(?!localhost\b|127\.0\.0\.1\b)[^\s\"'<]+",
+        r"\1<host>",
+    ),
+    _Rule(
+        ("linux ",),
+        r"(\bLinux )(?!version\b|kernel\b|release\b)[\w.-]+(?= \d+\.\d+\.\d+-)",
         r"\1<host>",
     ),
     _Rule(("user", "logname"), r"(\b(?:USER|USERNAME|LOGNAME|SUDO_USER)=)\w[\w.-]*", r"\1<user>"),
@@ -153,6 +197,65 @@ _PEOPLE = (
         (":", "-"),
         r"(?<![\w:-])[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w:])",
         "<mac>",
+    ),
+)
+
+# A host on the web that everybody uses tells nothing; one of a company does, where it stands as an
+# index, a proxy, a mirror or a registry, and wherever its name is one of an inner network.
+_PUBLIC_HOST = (
+    r"(?i)(?:[\w-]+\.)*(?:pypi\.org|pythonhosted\.org|pytorch\.org|nvidia\.com|nvcr\.io|vllm\.ai"
+    r"|flashinfer\.ai|github\.(?:com|io)|githubusercontent\.com|ghcr\.io|docker\.(?:io|com)|quay\.io"
+    r"|gcr\.io|k8s\.io|public\.ecr\.aws|(?:mcr|www)\.microsoft\.com|huggingface\.co|hf-mirror\.com"
+    r"|anaconda\.(?:org|com)|astral\.sh|pyg\.org|amd\.com|modelscope\.cn|tsinghua\.edu\.cn"
+    r"|ustc\.edu\.cn|aliyun\.com)|localhost|[\d.]+"
+)
+_INNER = r"(?:local|internal|lan|corp|intra|intranet|localdomain|home\.arpa|svc|consul)"
+_INNER_HOST = rf"(?i)[\w-]+|(?:[\w-]+\.)+{_INNER}"
+_TELLING = (
+    r"(?i)(?:index(?:[-_]url|es)?|links|proxy|mirrors?|registry|trusted[-_]host)"
+    r"[\"']?(?:[ \t]*[:=])?[ \t]*[\[\"']{0,2}(?:[^\s,]{1,100},[ \t]?){0,4}[\"']?(?:\w{1,9}\+)?\w{1,9}://$"
+)
+_BEFORE = 250  # characters before a host in which its option stands
+
+
+def _hide_host(match: re.Match[str]) -> str:
+    if re.fullmatch(_PUBLIC_HOST, match[0]):
+        return match[0]
+    if re.fullmatch(_INNER_HOST, match[0]):
+        return "<host>"
+    before = match.string[max(0, match.start() - _BEFORE) : match.start()]
+    return "<host>" if re.search(_TELLING, before) else match[0]
+
+
+def _hide_registry(match: re.Match[str]) -> str:
+    public = re.fullmatch(_PUBLIC_HOST, match[2])
+    return match[0] if public else f"{match[1]}<host>"
+
+
+_HOSTS = (
+    _Rule(("://",), r"(?<=://)[A-Za-z0-9][\w.-]*(?![\w.-]*@)", _hide_host),
+    _Rule(("no_proxy",), r"(?i)(\bno_proxy=)[^\s<]+", r"\1<host>"),
+    _Rule(("_proxy",), r"(?i)(\b(?:https?|ftp|all)_proxy=[\"']?)(?!\w+://)[\w.-]+", r"\1<host>"),
+    _Rule(
+        (".local", ".internal", ".lan", ".corp", ".intra", ".svc", ".consul", ".home.arpa"),
+        r"(?i)(?<![\w.@/-])(?=[\w.-]{0,99}[a-z][\w-]{0,63}\.)(?=[\w.-]{0,99}[\d-])"
+        rf"(?:[a-z0-9][\w-]{{0,63}}\.){{1,9}}{_INNER}(?![\w.(-])",
+        "<host>",
+    ),
+    _Rule(
+        (".dkr.ecr.", ".azurecr.io"),
+        r"(?i)\b[\w-]+(?:\.dkr\.ecr\.[\w-]+\.amazonaws\.com(?:\.cn)?|\.azurecr\.io)",
+        "<host>",
+    ),
+    _Rule(
+        (":",), r"(?<![\w./:@-])()((?:[a-z0-9][\w-]*\.)+[a-z]{2,})(?=:\d{2,5}/\w)", _hide_registry
+    ),
+    _Rule(
+        ("image", "docker", "from"),
+        r"(?i)(\bimage[\"']?[ \t]*[:=][ \t]*[\"']?|\bFROM[ \t]+"
+        r"|\bdocker[ \t]+(?:run|pull|push)[ \t](?:[^\n]{0,300}[ \t])?)"
+        r"((?:[a-z0-9][\w-]*\.)+[a-z]{2,})(?=/\w)",
+        _hide_registry,
     ),
 )
 
@@ -226,7 +329,7 @@ _ADDRESSES = (
     _Rule((":",), r"(?<![\w:.])([0-9A-Fa-f:]{5,46})(?:%\w+)?(?![\w:])", _hide_ipv6),
 )
 
-_NAMES = (*_SECRETS, *_UUIDS, *_HOMES, *_PEOPLE)
+_NAMES = (*_SECRETS, *_UUIDS, *_HOMES, *_PEOPLE, *_HOSTS)
 
 
 @lru_cache(maxsize=2048)

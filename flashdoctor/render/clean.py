@@ -17,7 +17,8 @@ _SEQUENCE = regex(
     r"|\x1b[ -/]*[0-~]"  # the short ones
 )
 _COMMAND = regex(r"^(\s*(?:\x1b\[[0-9;]*m\s*)*):(?=:)")
-_OLD_COMMAND = "##["
+_MARKER = regex(r"(?i)##(?=[a-z]*\[)|section_(?:start|end):(?=\d)")
+_MARKED = ("##", "section_")
 
 
 def clean(text: str, limit: int = LIMIT) -> str:
@@ -38,7 +39,7 @@ def clean_command(text: str) -> str:
 def _printable(text: str, limit: int) -> str:
     head = text[: limit * 4]  # enough to see that it is too long, and a bound on the work
     plain = head if head.isprintable() else "".join(map(_mark, _SEQUENCE.sub("", head)))
-    return plain.replace(_OLD_COMMAND, "## [")
+    return break_markers(plain)
 
 
 def _mark(char: str) -> str:
@@ -51,9 +52,20 @@ def _shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 4].rstrip() + " ..."
 
 
-def defuse(line: str) -> str:
-    """Return an output line that GitHub's runner does not take for a workflow command.
+def break_markers(text: str, swap: str = r"\g<0> ") -> str:
+    """Return a text in which no CI service finds a command of its own, wherever it stands.
 
-    It obeys `::name::` behind leading blanks, and the older `##[name]` anywhere in a line.
+    `##[name]` is GitHub's older form and Azure's, `##vso[` Azure's, `##teamcity[` TeamCity's,
+    `section_start:` GitLab's.
     """
-    return _COMMAND.sub(r"\1: ", line).replace(_OLD_COMMAND, "## [")
+    folded = text.lower()
+    return _MARKER.sub(swap, text) if any(mark in folded for mark in _MARKED) else text
+
+
+def defuse(line: str) -> str:
+    """Return an output line that no CI service takes for a command.
+
+    GitHub's runner obeys `::name::` behind leading blanks; what is obeyed anywhere in a line, see
+    `break_markers`.
+    """
+    return break_markers(_COMMAND.sub(r"\1: ", line))

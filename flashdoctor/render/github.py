@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from flashdoctor.model.rule import Severity
 from flashdoctor.render import markdown
-from flashdoctor.render.clean import defuse
+from flashdoctor.render.clean import break_markers, defuse
 from flashdoctor.render.context import PLAIN, Context
 from flashdoctor.render.outline import AnyReport, Item, Outline, outline
 from flashdoctor.render.style import Style
@@ -23,13 +23,12 @@ def render(report: AnyReport, _style: Style, context: Context = PLAIN) -> str:
     """
     said = outline(report, context)
     lines = [defuse(f"{said.verdict.upper()}  {said.headline}")]
-    if said.verdict == "undetermined":
+    if told := "\n".join(said.undetermined):
         title = "flashdoctor: nothing could be established"
-        told = "\n".join((said.headline, *said.notes))
         lines.append(annotation("error", told, {"title": title}))
     lines += [annotation(_LEVELS[item.severity], _told(item), _where(item)) for item in said.items]
     lines.append(defuse(_counts(said)))
-    return "".join(f"{line.replace('##[', '## [')}\n" for line in lines)
+    return "".join(f"{break_markers(line)}\n" for line in lines)
 
 
 def summary(report: AnyReport, style: Style, context: Context = PLAIN) -> str:

@@ -7,7 +7,10 @@ import math
 from typing import Any
 
 from flashdoctor.model.finding import Report
+from flashdoctor.model.regex import regex
 from flashdoctor.render.style import Style
+
+_MARKER = regex(r"(?i)##(?=[a-z]*\[)")
 
 
 def render(report: Report, _style: Style) -> str:
@@ -18,8 +21,8 @@ def render(report: Report, _style: Style) -> str:
 def dump(body: Any) -> str:
     """Return `body` as ASCII JSON with a newline at its end; the same body gives the same text.
 
-    Numbers that JSON does not have become texts. `##[` is written with an escape, which a JSON
-    reader undoes, so that a CI log cannot take a value for a workflow command.
+    Numbers that JSON does not have become texts. `##` before what a CI service would obey is
+    written with an escape, which a JSON reader undoes.
     """
     return _dump(body, indent=2)
 
@@ -34,7 +37,7 @@ def _dump(body: Any, indent: int | None) -> str:
         text = json.dumps(body, indent=indent, allow_nan=False)
     except ValueError:
         text = json.dumps(_finite(body), indent=indent, allow_nan=False)
-    return text.replace("##[", "#\\u0023[") + "\n"
+    return _MARKER.sub(r"#\\u0023", text) + "\n" if "##" in text else text + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -90,8 +90,7 @@ def _told(item: Item) -> Iterator[str]:
 
 
 def _undetermined(said: Outline) -> Iterator[str]:
-    if said.verdict == "undetermined":
-        told = "\n".join((said.headline, *said.notes))
+    if told := "\n".join(said.undetermined):
         message = f'message="{_attribute(said.headline)}"'
         body = f'<error {message} type="undetermined">{_text(told)}</error>'
         yield _case(Other("verdict", "", "verdict"), body)

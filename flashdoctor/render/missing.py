@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from flashdoctor.model.catalog import SHORT_NAMES
-from flashdoctor.model.finding import Report
+from flashdoctor.model.finding import Question, Report
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.render.clean import clean
 from flashdoctor.render.findings import command_lines
@@ -29,6 +29,9 @@ _PACKAGES: Mapping[str, str] = {
     "vllm.version": "vllm",
     "transformers.version": "transformers",
 }
+_VERBOSE = Question(
+    "flashdoctor check --verbose", "with the same options: lists what each skipped rule lacks"
+)
 _NVIDIA_SMI = "nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv"
 
 
@@ -37,8 +40,9 @@ def missing_lines(report: Report, style: Style) -> list[str]:
     facts = report.snapshot
     lines = indented("Not known, and needed for a verdict:", style.columns, 2)
     lines += pairs(list(_reasons(report)), style.columns, 4)
-    commands = list(dict.fromkeys(_commands(report)))
-    if not style.verbose and any(facts[path].is_known for path in report.missing):
+    commands = [step.command for step in _steps(report)]
+    is_known = any(facts[path].is_known for path in report.missing)
+    if not style.verbose and (is_known or not commands):
         lines += indented("--verbose lists what each skipped rule lacks.", style.columns, 2)
     if commands:
         first = "State it:" if is_assumed(facts) else "This would tell:"
@@ -63,7 +67,22 @@ def _reasons(report: Report) -> Iterator[tuple[str, str]]:
             yield label(path), clean(fact.reason) or "not known"
 
 
-def _commands(report: Report) -> Iterator[str]:
+def next_steps(report: Report) -> tuple[Question, ...]:
+    """Return what to run next where a machine, a snapshot or assumptions gave no verdict."""
+    if report.verdict != "undetermined":
+        return ()
+    return tuple(_steps(report)) or (_VERBOSE,)
+
+
+def _steps(report: Report) -> Iterator[Question]:
+    """Yield each command once, with the reason that was given first."""
+    told: dict[str, Question] = {}
+    for step in _commands(report):
+        told.setdefault(step.command, step)
+    yield from told.values()
+
+
+def _commands(report: Report) -> Iterator[Question]:
     facts = report.snapshot
     lost = [path for path in report.missing if not facts[path].is_known]
     if is_assumed(facts) and lost:
@@ -71,7 +90,7 @@ def _commands(report: Report) -> Iterator[str]:
         words = [f"--assume {shlex.quote(item)}" for item in _assumed(facts)]
         words += [f"--assume {item}" for item in added]
         words += [f"--require {component}" for component in report.required]
-        yield " ".join(["flashdoctor check", *words])
+        yield Question(" ".join(["flashdoctor check", *words]), "states what is missing")
         return
     for path in lost:
         yield from _command(path, facts)
@@ -97,17 +116,19 @@ def _name(path: str) -> str:
     return path if path == "gpu.memory_mib" else _SHORT.get(path, path)  # that one is in GiB
 
 
-def _command(path: str, facts: Snapshot) -> Iterator[str]:
+def _command(path: str, facts: Snapshot) -> Iterator[Question]:
     if path.startswith(("gpu.", "driver.")):
-        yield _NVIDIA_SMI
+        yield Question(_NVIDIA_SMI, "names the GPU and the driver")
     elif path.startswith("smoke."):
-        yield "flashdoctor smoke --verbose"
+        yield Question("flashdoctor smoke --verbose", "runs the kernels and says what came of each")
     elif facts.value("python.status", "ok") != "ok" or facts[path].state == "absent":
-        yield "flashdoctor check --python PATH"
+        yield Question("flashdoctor check --python PATH", "judges the Python that is meant")
     elif path in _PACKAGES:
-        yield f"{_python(facts)} -m pip show {_PACKAGES[path]}"
+        command = f"{_python(facts)} -m pip show {_PACKAGES[path]}"
+        yield Question(command, f"names the {label(path)} of that Python")
     elif path == "torch.version":
-        yield f'{_python(facts)} -c "import torch; print(torch.__version__)"'
+        command = f'{_python(facts)} -c "import torch; print(torch.__version__)"'
+        yield Question(command, "names torch, or says why it cannot be imported")
 
 
 def _python(facts: Snapshot) -> str:

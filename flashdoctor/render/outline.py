@@ -20,6 +20,7 @@ from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.render.clean import clean, clean_command
 from flashdoctor.render.context import PLAIN, Context
 from flashdoctor.render.formats import terminal_renderer
+from flashdoctor.render.missing import next_steps
 from flashdoctor.render.places import Place, place_of
 from flashdoctor.render.policy_text import policy_text
 from flashdoctor.render.stack import Part, stack_parts
@@ -33,6 +34,7 @@ VALUE_LIMIT = 1000
 
 TEXT_LIMIT = 4000
 _ID_LIMIT = 100
+_SMOKE_STEPS = (Question("flashdoctor check", "says why no kernel could be proven"),)
 _TAG = regex(r" [A-Z]{2}\d+(?:, [a-z]+)?$")  # a diagnosis' first line ends with its rule
 
 
@@ -104,6 +106,14 @@ class Outline:
     matrix_date: str = ""
 
     @property
+    def undetermined(self) -> tuple[str, ...]:
+        """Why there is no verdict, and what to run next, in lines; empty where there is one."""
+        if self.verdict != "undetermined":
+            return ()
+        steps = (f"Run next: {item.command}  ({item.why})" for item in self.ask)
+        return (self.headline, *self.notes, *steps)
+
+    @property
     def footer(self) -> str:
         """Which program and which tables said so."""
         tables = f"tables of {self.matrix_date}" if self.matrix_date else ""
@@ -141,7 +151,8 @@ class _Rest(NamedTuple):
 def _rest(report: AnyReport, context: Context) -> _Rest:
     if isinstance(report, SmokeReport):
         note = (_line(report.note, TEXT_LIMIT),) if report.note else ()
-        return _Rest(parts=tuple(_cases(report)), notes=note)
+        ask = _SMOKE_STEPS if report.verdict == "undetermined" else ()
+        return _Rest(parts=tuple(_cases(report)), notes=note, ask=ask)
     if isinstance(report, LintReport):
         return _Rest(parts=tuple(_launches(report)))
     return _Rest(
@@ -149,8 +160,12 @@ def _rest(report: AnyReport, context: Context) -> _Rest:
         passed=tuple(_other(name, context) for name in report.passed),
         parts=tuple(Part(p.label, p.tone, _value(p.text)) for p in stack_parts(report)),
         notes=(*_missing(report.missing, report.snapshot), *_policy(report.snapshot)),
-        ask=tuple(_question(item) for item in report.ask),
+        ask=tuple(map(_question, report.ask or _next_steps(report, context))),
     )
+
+
+def _next_steps(report: Report, context: Context) -> tuple[Question, ...]:
+    return next_steps(report) if context.command == "check" else ()
 
 
 def _policy(snapshot: Snapshot) -> Iterator[str]:

@@ -138,8 +138,9 @@ def _about(evidence: Iterable[Quote]) -> list[str]:
 
 def _invocation(said: Outline) -> dict[str, Any]:
     established = said.verdict != "undetermined"
-    notes = [_notification("error", said.headline)] if not established else []
-    notes += [_notification("warning", note) for note in said.notes]
+    lines = said.undetermined or ("", *said.notes)
+    notes = [_notification("error", lines[0])] if not established else []
+    notes += [_notification("warning", line) for line in lines[1:]]
     return {
         "executionSuccessful": established,
         "exitCode": said.exit_code,

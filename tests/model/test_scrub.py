@@ -134,6 +134,32 @@ def test_a_serial_number_is_cut(number: str) -> None:
         ("10.0.0.1-10.0.0.2", "<ip>-<ip>"),
         ("connect to 9.1.0.70 failed", "connect to <ip> failed"),
         ("password='a b' next", "password=<secret> next"),
+        ("\\\\wsl.localhost\\Ubuntu\\home\\jo\\x", "\\\\<host>\\Ubuntu\\home\\~\\x"),
+        ("/users/jo/x /home1/jo/x", "~/x ~/x"),
+        ("/run/media/jo/usb/x", "/run/media/<user>/usb/x"),
+        (
+            "Linux node-17 5.15.0-91-generic #101-Ubuntu",
+            "Linux <host> 5.15.0-91-generic #101-Ubuntu",
+        ),
+        ("SLURMD_NODENAME=gpu17 MASTER_ADDR=gpu17", "SLURMD_NODENAME=<host> MASTER_ADDR=<host>"),
+        ("SLURM_JOB_NODELIST=gpu[1-2] x", "SLURM_JOB_NODELIST=<host> x"),
+        ("GPU PDI : 0x1f2e3d4c5b6a7988", "GPU PDI : <uuid>"),
+        ("--index-url https://pip.acme.io/simple", "--index-url https://<host>/simple"),
+        (
+            "Looking in indexes: https://pypi.org/simple, https://pip.acme.io/simple",
+            "Looking in indexes: https://pypi.org/simple, https://<host>/simple",
+        ),
+        ("https_proxy=http://px.acme.io:3128", "https_proxy=http://<host>:3128"),
+        ("no_proxy=acme.io,10.0.0.0/8 x", "no_proxy=<host> x"),
+        ("tcp://gpu17:29500, s3://bucket/x", "tcp://<host>:29500, s3://<host>/x"),
+        ("docker run --gpus all hub.acme.io/t/llm:1", "docker run --gpus all <host>/t/llm:1"),
+        ("image: hub.acme.io/t/llm:1", "image: <host>/t/llm:1"),
+        ("pull hub.acme.io:5000/t/llm:1", "pull <host>:5000/t/llm:1"),
+        ("1234.dkr.ecr.eu-west-1.amazonaws.com/llm", "<host>/llm"),
+        ("node-3.rack.internal refused", "<host> refused"),
+        ("Set-Cookie: sid=a; Path=/", "Set-Cookie: <secret>"),
+        ("machine x.io login jo password b", "machine x.io login <user> password <secret>"),
+        ("ssh-ed25519 AAAAC3NzaC1 jo@laptop", "ssh-ed25519 <secret> <user>@<host>"),
     ],
 )
 def test_what_is_left_still_reads(text: str, scrubbed: str) -> None:
@@ -170,6 +196,13 @@ def test_what_is_left_still_reads(text: str, scrubbed: str) -> None:
         "8.0;8.6;9.0+PTX",
         "/usr/local/cuda-12.4/compat/libcuda.so.550.54.15",
         "/usr/lib/node_modules/@scope/x /rootfs /homes",
+        "--index-url https://download.pytorch.org/whl/cu128 --extra-index-url https://pypi.org/simple",
+        "see https://en.wikipedia.org/wiki/CUDA and http://localhost:8000/v1",
+        "docker run --gpus all vllm/vllm-openai:v0.11.0 nvcr.io/nvidia/pytorch:25.01-py3",
+        "File threading.local, torch._C.internal, asyncio.local(x)",
+        "ssh-keygen, SHA256 of the wheel, sha256:0123456789abcdef0123456789abcdef01",
+        "MASTER_ADDR=localhost",
+        "Linux 5.15.0-91-generic #101-Ubuntu SMP",
     ],
 )
 def test_what_a_diagnosis_needs_stays(text: str) -> None:
@@ -193,7 +226,10 @@ PIECES = st.lists(
             ["password=", "token:", "@", "://", "/home/", "/root", "~a/", "C:\\Users\\", "10.0.0.1",
              "::", "fe80:", "bearer ", "--token ", '"', "'", "<secret>", "<ip>", "hf_" + "a1" * 20,
              "serial: ", "authorization: ", "USER=", "ip-10-0-0-1", "?sig=", "a.b", "GPU-abcdef12",
-             "-----BEGIN PRIVATE KEY-----", "\\\\", "host name=", "\udc80"]
+             "-----BEGIN PRIVATE KEY-----", "\\\\", "host name=", "\udc80", "https://", "a.corp",
+             "index-url ", "image: ", "docker run ", "no_proxy=", "/media/", "MASTER_ADDR=",
+             "cookie: ",
+             "\\home\\", "Linux ", " 5.1.2 #1", "login a password ", "ssh-rsa AAAA", "b.c:80/d"]
         ),
     ),
     max_size=8,
@@ -218,7 +254,8 @@ def test_what_is_scrubbed_can_be_printed(text: str) -> None:
     ["a", ":", "a:", "0.", "/home/", "a@", "\\\\a", "-", '"', "~a/", "--token ", "?a", "&sig",
      "sk-", "hf_", "C:\\Users\\a ", "eyJaaaaaaaa.", "key", "bearer ", "serial", "token:'", "MIG-",
      "1.2.3.4", "pass", "-----BEGIN PRIVATE KEY-----", "0123456789abcdef", "ab:", "cudnn ", "://a",
-     " "],
+     " ", "a.b://c.d, ", "index: a, ", "a-1.", "docker run a.b ", "image:", "aaaaaaaa-", "x.local ",
+     "Linux a ", "cookie", "ssh-", "login a ", "SHA256:a", "hvs.", "guid:"],
 )  # fmt: skip
 def test_the_time_grows_with_the_text_only(piece: str) -> None:
     text = piece * (20_000 // len(piece))
