@@ -105,7 +105,8 @@ VALUES = {
     "fail-on": ('"error"', '"warning"', '"never"', '"warning"', '"info"'),
     "expect": (
         '["torch == 2.6.*"]', '["torch >= 2.11", "driver >= 580"]', '["gpu == L4"]',
-        '["vllm == 0.9"]', '["kernel fa2 proven"]', '["torch == 2.6.0", "flash-attn >= 2.8"]', '["driver >= 1", "x"]',
+        '["vllm == 0.9"]', '["kernel fa2 proven"]', '["torch == 2.6.0", "flash-attn >= 2.8"]',
+        '["driver >= 1", "x"]',
         '["torch != 99999999999999999999"]', '["torch ~= 2.6"]', '["torch == 2.6.0+cu124"]', "[]",
     ),
     "ignore": (
