@@ -40,7 +40,7 @@ def render(report: AnyReport, _style: Style, context: Context = PLAIN) -> str:
         "launches": _launches(said) if isinstance(report, LintReport) else None,
         "kernels": kernels_section(timings(report, facts)),
         "facts-title": facts_section(facts, said.items),
-        "skipped-title": _skipped(said.skipped),
+        "skipped-title": _skipped(said),
         "passed-title": _passed(said.passed),
     }
     shown = {name: section for name, section in sections.items() if section}
@@ -128,16 +128,19 @@ def _launches(said: Outline) -> Markup | None:
     return tag("section", title, table, class_="wide", aria_labelledby="launches")
 
 
-def _skipped(rules: Sequence[Other]) -> Markup | None:
-    """Return which rules could not be judged, and why."""
-    if not rules:
+def _skipped(said: Outline) -> Markup | None:
+    """Return which rules could not be judged, and why; unfolded where that is the verdict."""
+    if not said.skipped:
         return None
-    rows = [tag("tr", tag("th", _rule(one), scope="row"), tag("td", one.reason)) for one in rules]
+    rows = [
+        tag("tr", tag("th", _rule(one), scope="row"), tag("td", one.reason)) for one in said.skipped
+    ]
     head = tag("tr", tag("th", "Rule", scope="col"), tag("th", "Why", scope="col"))
     title = tag("h2", f"Skipped rules ({len(rows)})", id="skipped-title")
     body = tag("table", tag("thead", head), tag("tbody", *rows), id="skipped",
                aria_labelledby="skipped-title")  # fmt: skip
-    return tag("section", title, body, class_="wide", aria_labelledby="skipped-title")
+    folded = tag("details", tag("summary", title), body, open=said.verdict == "undetermined")
+    return tag("section", folded, class_="wide", aria_labelledby="skipped-title")
 
 
 def _passed(rules: Sequence[Other]) -> Markup | None:

@@ -76,7 +76,9 @@ section {
 }
 
 article { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1.25rem; }
-section > p + article { margin-top: .75rem; }
+section > p + article, section > ul + article { margin-top: .75rem; }
+section > * + h3, section > p + ul { margin-top: .9rem; }
+section > h3 + ul { margin-top: .35rem; }
 article:first-of-type { border-top: 0; padding-top: 0; }
 h2 + article { margin-top: 0; }
 article:target h3 { text-decoration: underline; text-underline-offset: .2em; }
@@ -86,6 +88,7 @@ article > p + p, article > h3 + p { margin-top: .35rem; }
   display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin-top: .4rem;
   padding: .5rem .6rem; background: var(--inset); border-radius: .3rem;
 }
+.command + .quiet { margin-top: .25rem; }
 .command code { flex: 1 1 18rem; white-space: pre-wrap; padding: .15rem 0; min-width: 0; }
 button {
   font: inherit; font-size: .875rem; color: var(--text); background: var(--card); cursor: pointer;
@@ -158,7 +161,7 @@ table + p { margin-top: .7rem; }
 }
 summary { cursor: pointer; font-weight: 600; }
 summary h2, summary h3 { display: inline; }
-details ul { margin-top: .6rem; }
+details ul, details table { margin-top: .6rem; }
 .columns { columns: 17rem; padding-left: 1.2rem; }
 footer { padding-top: 1rem; padding-bottom: 2rem; }
 

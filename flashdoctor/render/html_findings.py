@@ -17,18 +17,32 @@ _SAFETY: Mapping[str, str] = {
 
 def findings_section(said: Outline) -> Markup:
     """Return what is missing for a verdict, the first finding, and what would tell more."""
-    notes = [tag("p", note) for note in said.notes]
     first = [_finding(number, said) for number in range(1, len(said.items[:1]) + 1)]
-    none = [] if first or notes else [tag("p", "Nothing was found.")]
     return tag(
         "section",
         tag("h2", "Findings", id="findings"),
-        *notes,
+        tag("p", _nothing(said)) if said.verdict != "undetermined" and not first else None,
+        *_notes(said),
         *first,
-        *none,
         *_asked(said.ask),
         aria_labelledby="findings",
     )
+
+
+def _nothing(said: Outline) -> str:
+    if not (said.passed or said.skipped):
+        answered = "Each call was answered as it should be."
+        return answered if said.command == "smoke" else "Nothing was found."
+    counts = f"{len(said.passed)} passed, {len(said.skipped)} could not be judged"
+    return f"No rule found a fault: {counts}."
+
+
+def _notes(said: Outline) -> Iterator[Markup]:
+    if not said.notes:
+        return
+    if said.verdict == "undetermined":
+        yield tag("h3", "Why there is no verdict")
+    yield tag("ul", *(tag("li", note) for note in said.notes), class_="plain")
 
 
 def others_section(said: Outline) -> Markup | None:
@@ -140,5 +154,5 @@ def _asked(questions: Sequence[Question]) -> Iterator[Markup]:
     if questions:
         yield tag("h3", "What would tell more")
         for question in questions:
-            yield tag("p", question.why)
             yield command(question.command, "that would tell more")
+            yield tag("p", f"{question.why[:1].upper()}{question.why[1:]}.", class_="quiet")

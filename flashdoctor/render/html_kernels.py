@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from flashdoctor.model.finding import Report
 from flashdoctor.model.scrub import scrub_text
-from flashdoctor.model.smoke import SmokeCase, SmokeReport
+from flashdoctor.model.smoke import Case, SmokeCase, SmokeReport
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.render.clean import clean
 from flashdoctor.render.html_markup import Markup, joined, tag, unseen
@@ -23,7 +23,10 @@ _MARKS: Mapping[Tone, str] = {"good": "\u2713", "error": "\u2717", "warning": "!
 
 
 class Timing(NamedTuple):
-    """One call of attention: what ran, `ms`, `peak_mib`, times faster than math; or why not."""
+    """One call of attention: what ran, `ms`, `peak_mib`, times faster than math; or why not.
+
+    `shape`: sizes, type and direction; only calls that share it can be compared.
+    """
 
     label: str
     status: str
@@ -34,6 +37,7 @@ class Timing(NamedTuple):
     peak_mib: float | None = None
     gain: float | None = None
     reason: str = ""
+    shape: str = ""
 
 
 def timings(report: AnyReport, facts: Snapshot) -> list[Timing]:
@@ -57,7 +61,16 @@ def _of_case(item: SmokeCase) -> Timing:
         peak_mib=_number(item.peak_mib),
         gain=_number(item.gain_over_math),
         reason="" if item.proven else _line(reason_text(item)),
+        shape=_shape(item.case),
     )
+
+
+def _shape(case: Case) -> str:
+    sizes = case.shape
+    tokens = f"{sizes.q_len}" if sizes.q_len == sizes.kv_len else f"{sizes.q_len} to {sizes.kv_len}"
+    heads = f"{sizes.heads}" if sizes.heads == sizes.kv_heads else f"{sizes.heads}/{sizes.kv_heads}"
+    text = f"{sizes.batch} x {tokens} tokens, {heads} heads of {sizes.head_dim}, {case.dtype}"
+    return _line(text if case.direction == "forward" else f"{text}, {case.direction}")
 
 
 def _of_record(item: Mapping[str, Any]) -> Timing:
@@ -95,11 +108,15 @@ def kernels_section(shown: Sequence[Timing]) -> Markup | None:
     """Return a table with a row for each call; its bars are as long as the numbers are large."""
     if not shown:
         return None
-    most_ms = max((one.ms or 0 for one in shown), default=0)
-    most_mib = max((one.peak_mib or 0 for one in shown), default=0)
-    rows = [tag("tr", _called(one), tag("td", *_measured(one, most_ms, most_mib))) for one in shown]
+    most = _most(shown)
+    has_memory = any(one.peak_mib for one in shown)
+    rows = [
+        tag("tr", _called(one), tag("td", *_measured(one, most[one.shape], has_memory=has_memory)))
+        for one in shown
+    ]
     head = tag("tr", tag("th", "Call", scope="col"), tag("th", "Measured", scope="col"))
-    note = "Shorter bars are better; a call without a time gave none, and says why."
+    of_shape = " of the same sizes" if len(most) > 1 else ""
+    note = f"Bars compare calls{of_shape}, shorter is better; a call without a time says why."
     return tag(
         "section",
         tag("h2", "Kernels that ran", id="kernels"),
@@ -110,23 +127,39 @@ def kernels_section(shown: Sequence[Timing]) -> Markup | None:
     )
 
 
+class Most(NamedTuple):
+    """What the longest bars of some calls stand for."""
+
+    ms: float
+    mib: float
+
+
+def _most(shown: Sequence[Timing]) -> dict[str, Most]:
+    most: dict[str, Most] = {}
+    for one in shown:
+        before = most.get(one.shape, Most(0, 0))
+        most[one.shape] = Most(max(before.ms, one.ms or 0), max(before.mib, one.peak_mib or 0))
+    return most
+
+
 def _called(one: Timing) -> Markup:
     said = ", ".join(part for part in (one.status, one.family) if part)
     mark = tag("span", _MARKS.get(one.tone, "\u2013"), " ", class_=f"tone {one.tone}",
                aria_hidden="true")  # fmt: skip
-    return tag("th", mark, one.label, tag("span", said, class_="quiet"), scope="row")
+    shape = tag("span", one.shape, class_="quiet") if one.shape else None
+    return tag("th", mark, one.label, tag("span", said, class_="quiet"), shape, scope="row")
 
 
-def _measured(one: Timing, most_ms: float, most_mib: float) -> Iterator[Markup]:
+def _measured(one: Timing, most: Most, *, has_memory: bool) -> Iterator[Markup]:
     if one.ms is not None or one.peak_mib is not None:
         gain = f", {gain_text(one.gain)} math" if one.gain is not None else ""
-        time = [_bar(one.ms, most_ms, "bar"), tag("span", f"{time_text(one.ms)} ms{gain}")]
+        time = [_bar(one.ms, most.ms, "bar"), tag("span", f"{time_text(one.ms)} ms{gain}")]
         peak: list[Markup] = []
         if one.peak_mib is not None:
-            bar = _bar(one.peak_mib, most_mib, "bar memory")
+            bar = _bar(one.peak_mib, most.mib, "bar memory")
             peak = [bar, tag("span", f"{memory(round(one.peak_mib, 1))} at its peak")]
         yield tag("div", tag("div", *time), tag("div", *peak) if peak else None,
-                  class_="bars two" if most_mib else "bars")  # fmt: skip
+                  class_="bars two" if has_memory else "bars")  # fmt: skip
     if one.reason:
         yield tag("p", one.reason)
     if one.kernel:

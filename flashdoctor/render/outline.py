@@ -23,6 +23,7 @@ from flashdoctor.render.formats import terminal_renderer
 from flashdoctor.render.missing import next_steps
 from flashdoctor.render.places import Place, place_of
 from flashdoctor.render.policy_text import policy_text
+from flashdoctor.render.proof import established
 from flashdoctor.render.stack import Part, stack_parts
 from flashdoctor.render.style import MAX_WIDTH, Style, Tone
 from flashdoctor.render.values import label, value_text
@@ -159,7 +160,7 @@ def _rest(report: AnyReport, context: Context) -> _Rest:
         skipped=tuple(_skipped(item, context) for item in report.skipped),
         passed=tuple(_other(name, context) for name in report.passed),
         parts=tuple(Part(p.label, p.tone, _value(p.text)) for p in stack_parts(report)),
-        notes=(*_missing(report.missing, report.snapshot), *_policy(report.snapshot)),
+        notes=(*_missing(report.missing, report.snapshot), *_said(report, context)),
         ask=tuple(map(_question, report.ask or _next_steps(report, context))),
     )
 
@@ -168,8 +169,11 @@ def _next_steps(report: Report, context: Context) -> tuple[Question, ...]:
     return next_steps(report) if context.command == "check" else ()
 
 
-def _policy(snapshot: Snapshot) -> Iterator[str]:
-    if text := policy_text(snapshot):
+def _said(report: Report, context: Context) -> Iterator[str]:
+    """Yield what a pass rests on, and the policy."""
+    if context.command == "check" and report.verdict in {"pass", "warn"}:
+        yield _value(established(report.snapshot), TEXT_LIMIT)
+    if text := policy_text(report.snapshot):
         yield _value(text, TEXT_LIMIT)
 
 

@@ -20,6 +20,20 @@ def proven_components(snapshot: Snapshot) -> set[str]:
     return {str(name) for names in lists if isinstance(names, list) for name in names}
 
 
+def established(snapshot: Snapshot) -> str:
+    """Return what was seen to run, and what was only judged."""
+    proof = proof_text(snapshot) or why_unproven(snapshot)
+    if proof:
+        return proof
+    if snapshot.value("live.kernel_ran") is True:
+        return "torch imports and ran a CUDA kernel here; attention kernels were judged, not run"
+    if snapshot.value("live.status") == "ok" and snapshot.value("live.cuda_available") is True:
+        return "torch imports and sees the GPU; kernels were judged, not run"
+    if snapshot.value("live.status") == "ok":
+        return "torch imports; kernels were judged, not run"
+    return "judged from the facts; nothing was run or proven"
+
+
 def proof_text(snapshot: Snapshot) -> str:
     """Return `FA2 proven: flash::flash_fwd_kernel, 0.81 ms, 32 x math`, and what else was proven.
 

@@ -138,9 +138,10 @@ def _about(evidence: Iterable[Quote]) -> list[str]:
 
 def _invocation(said: Outline) -> dict[str, Any]:
     established = said.verdict != "undetermined"
-    lines = said.undetermined or ("", *said.notes)
-    notes = [_notification("error", lines[0])] if not established else []
-    notes += [_notification("warning", line) for line in lines[1:]]
+    notes = [_notification("note", note) for note in said.notes]
+    if not established:
+        first, *rest = said.undetermined
+        notes = [_notification("error", first), *(_notification("warning", line) for line in rest)]
     return {
         "executionSuccessful": established,
         "exitCode": said.exit_code,

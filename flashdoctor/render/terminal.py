@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from flashdoctor.model.finding import Finding, Report
 from flashdoctor.model.rule import SEVERITIES, Severity
-from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.render.clean import clean, defuse
 from flashdoctor.render.findings import conflict_lines, finding_lines
 from flashdoctor.render.headline import headline
 from flashdoctor.render.layout import hang, indented, joined, pairs
 from flashdoctor.render.missing import missing_line, missing_lines
 from flashdoctor.render.policy_text import policy_text
-from flashdoctor.render.proof import proof_text, why_unproven
+from flashdoctor.render.proof import established
 from flashdoctor.render.stack import stack_lines, stack_text
 from flashdoctor.render.style import Style
 from flashdoctor.render.values import label
@@ -62,20 +61,6 @@ def _proof(report: Report, style: Style) -> list[str]:
     if not report.required or report.verdict != "warn" or style.verbose:
         return []
     return indented(established(report.snapshot), style.columns, 0)
-
-
-def established(snapshot: Snapshot) -> str:
-    """Return what was seen to run, and what was only judged."""
-    proof = proof_text(snapshot) or why_unproven(snapshot)
-    if proof:
-        return proof
-    if snapshot.value("live.kernel_ran") is True:
-        return "torch imports and ran a CUDA kernel here; attention kernels were judged, not run"
-    if snapshot.value("live.status") == "ok" and snapshot.value("live.cuda_available") is True:
-        return "torch imports and sees the GPU; kernels were judged, not run"
-    if snapshot.value("live.status") == "ok":
-        return "torch imports; kernels were judged, not run"
-    return "judged from the facts; nothing was run or proven"
 
 
 def data_text(report: Report) -> str:

@@ -61,7 +61,7 @@ def label(path: str) -> str:
         return clean(rest.upper())
     words = [] if rest == "version" else rest.replace(".", " ").replace("_", " ").split()
     names = [_HEADS.get(head, head.replace("_", "-")), *(_WORDS.get(word, word) for word in words)]
-    return clean(" ".join(name for name in names if name))
+    return clean(" ".join(dict.fromkeys(name for name in names if name)))
 
 
 def value_text(path: str, value: Any, *, full: bool = False) -> str:

@@ -29,8 +29,8 @@ VOID = {"meta", "input"}
 ATTRIBUTES = {
     "aria-controls", "aria-hidden", "aria-label", "aria-labelledby", "autocomplete", "charset",
     "class", "content", "d", "data-exit-code", "data-rule", "data-severity", "data-verdict", "for",
-    "height", "hidden", "href", "http-equiv", "id", "lang", "name", "preserveaspectratio", "rel",
-    "role", "scope", "spellcheck", "type", "viewbox", "width",
+    "height", "hidden", "href", "http-equiv", "id", "lang", "name", "open", "preserveaspectratio",
+    "rel", "role", "scope", "spellcheck", "type", "viewbox", "width",
 }  # fmt: skip
 SHAPE = Shape(batch=4, q_len=4096, kv_len=4096, heads=16, kv_heads=16, head_dim=128)
 
