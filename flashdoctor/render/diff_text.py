@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from flashdoctor.model.comparison import Comparison, FactChange, FindingChange
 from flashdoctor.model.facts import Fact
@@ -80,8 +81,31 @@ def _finding(change: FindingChange, facts: dict[str, FactChange], style: Style) 
 
 
 def _fact(change: FactChange, style: Style) -> tuple[str, str]:
-    before, after = (_state(fact, style) for fact in (change.before, change.after))
+    pair = (change.before, change.after)
+    before, after = (_state(fact, style) for fact in (pair if style.verbose else _narrowed(*pair)))
     return label(change.path), f"{before} -> {after}"
+
+
+def _narrowed(before: Fact | None, after: Fact | None) -> tuple[Fact | None, Fact | None]:
+    """Return two lists of records, such as GPUs, without what is the same in both."""
+    one, two = _records(before), _records(after)
+    if not (before and after and one and two and len(one) == len(two)):
+        return before, after
+    both = [(_without(a, b), _without(b, a)) for a, b in zip(one, two, strict=True) if a != b]
+    kept = ([pair[0] for pair in both], [pair[1] for pair in both])
+    return before._replace(value=kept[0]), after._replace(value=kept[1])
+
+
+def _records(fact: Fact | None) -> list[Mapping[str, Any]]:
+    value = fact.value if fact else None
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        return []
+    return value
+
+
+def _without(record: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a record differs from another, with the number that tells which it is."""
+    return {key: v for key, v in record.items() if key == "index" or other.get(key) != v}
 
 
 def _state(fact: Fact | None, style: Style) -> str:
@@ -91,12 +115,22 @@ def _state(fact: Fact | None, style: Style) -> str:
 
 
 def _others(found: Comparison, style: Style) -> Iterator[list[str]]:
+    """Yield what a verdict lacks on one side only, then what changes nothing."""
     rest = [change for change in found.facts if not change.matters]
-    shown = rest if style.verbose else rest[:_MOST]
+    lacking = {*found.before.missing} ^ {*found.after.missing}
+    wanted = [change for change in rest if change.path in lacking]
+    if wanted:
+        yield ["Without these there is no verdict:", *_rows(wanted, style)]
+        rest = [change for change in rest if change not in wanted]
     if rest:
-        head = "Differs as well, and changes no finding:" if found.findings else "Differs:"
-        rows = [_fact(change, style) for change in shown]
-        yield [head, *pairs(rows, style.columns, 2), *_more(rest, shown, style, 2)]
+        is_second = bool(found.findings or wanted)
+        head = "Differs as well, and changes no finding:" if is_second else "Differs:"
+        shown = rest if style.verbose else rest[:_MOST]
+        yield [head, *_rows(shown, style), *_more(rest, shown, style, 2)]
+
+
+def _rows(changes: Sequence[FactChange], style: Style) -> list[str]:
+    return pairs([_fact(change, style) for change in changes], style.columns, 2)
 
 
 def _more(every: Sequence[object], shown: Sequence[object], style: Style, indent: int) -> list[str]:

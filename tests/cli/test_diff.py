@@ -87,6 +87,33 @@ def test_a_finding_that_cannot_be_judged_any_more_is_said_to_be_so(
     )
 
 
+def test_what_a_verdict_lacks_stands_first(
+    call_main: Call, sound_snapshot: dict[str, Any], tmp_path: Path
+) -> None:
+    """As where the driver went away between two looks at a machine."""
+    names = [str(tmp_path / name) for name in ("a.json", "b.json")]
+    for name in names:
+        Path(name).write_text(json.dumps(sound_snapshot), encoding="utf-8")
+        lost = {"value": None, "state": "unknown", "source": "NVML", "reason": "not loaded"}
+        sound_snapshot["facts"] |= {"driver.version": lost, "gpu.name": lost}
+    _, out, _ = call_main("diff", *names)
+    wanted, other = out.split("Without these there is no verdict:")[1].split("Differs as well")
+    assert "driver  570.124.06 -> not known (not loaded)" in wanted
+    assert "GPU name" in other
+
+
+def test_of_records_only_what_differs_is_shown(
+    call_main: Call, sound_snapshot: dict[str, Any], tmp_path: Path
+) -> None:
+    names = [str(tmp_path / name) for name in ("a.json", "b.json")]
+    for name, capability in zip(names, ("9.0", "7.0"), strict=True):
+        sound_snapshot["facts"]["gpu.devices"]["value"][0]["compute_capability"] = capability
+        Path(name).write_text(json.dumps(sound_snapshot), encoding="utf-8")
+    out = " ".join(call_main("diff", *names)[1].split())
+    assert "GPU devices index 0, compute_capability 9.0 -> index 0, compute_capability 7.0" in out
+    assert "name NVIDIA H100" in call_main("diff", *names, "--verbose")[1]
+
+
 def test_several_facts_that_would_each_do_are_shown_by_the_evidence(call_main: Call) -> None:
     body = differing(call_main, "example:h200", "example:v100")
     assert body["b"]["verdict"] == "fail"
@@ -134,7 +161,7 @@ def mutated(body: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
 
 @given(data=st.data())
 @settings(
-    max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_mutated_snapshots_never_break_the_contract(
     sound_snapshot: dict[str, Any],

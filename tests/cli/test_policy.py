@@ -197,7 +197,7 @@ LINES = st.sampled_from([*GATE.splitlines(), "x = 1", "[[profile]]", 'expect = [
 
 @given(data=st.data())
 @settings(
-    max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_a_mutated_policy_never_breaks_the_contract(
     folder: Path, capfd: pytest.CaptureFixture[str], data: st.DataObject

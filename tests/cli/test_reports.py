@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -25,13 +26,16 @@ GATES = [name for name in FORMATS if name not in {"terminal", "json"}]
 TOKEN = "hf_abcdefghijKLMNOPQRSTuvwxyz0123456789"
 LOG = (
     "\x1b[31m[bold]red[/bold]\x1b[0m <script>alert(1)</script><img src=x onerror=alert(1)> ]]>\n"
-    "::error::pwned\n##[error]pwned\n"
+    "::error::pwned\n##[error]pwned\n##vso[task.setvariable variable=x]y\n"
+    "##teamcity[buildStatus status='SUCCESS']\nsection_start:1700000000:x\r\x1b[0Kpwned\n"
     f"HF_TOKEN={TOKEN} python /home/alice/run.py @octocat https://e.test/x\n"
     "RuntimeError: The NVIDIA driver on your system is too old (found version 12020). ]]> "
-    f"::error:: <script>alert(1)</script> \x1b[2J {TOKEN} /home/alice/x [a](javascript:b)\n"
+    f"::error:: <script>alert(1)</script> \x1b[2J {TOKEN} /home/alice/x [a](javascript:b)"
+    " ##vso[task.complete result=Succeeded] ##teamcity[x] section_end:1:x\n"
     "torch==2.9.1+cu130\n"
 )
 COMMAND = f"vllm serve m --gpu-memory-utilization 2 --api-key {TOKEN} --hf-token {TOKEN}"
+LIVE_ANYWHERE = re.compile(r"(?i)##[a-z]*\[|section_(start|end):\d+:\S*\r")
 UNKNOWN = ("--assume", "os=Ubuntu 22.04")
 
 
@@ -204,6 +208,25 @@ def hostile_args(tmp_path: Path) -> dict[str, list[str]]:
     }
 
 
+def test_no_verdict_says_in_every_format_what_to_run_next(call_main: Call) -> None:
+    wanted = "flashdoctor check --assume 'os=Ubuntu 22.04' --assume gpu=NAME --assume torch=VERSION"
+    for form in FORMATS:
+        code, text, _ = call_main("check", *UNKNOWN, "--format", form)
+        assert code == 3
+        plain = html.unescape(text).replace("%3A", ":")
+        assert wanted in plain or form == "json", form
+
+
+def test_no_proof_says_what_to_run_next(
+    call_main: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    venv.create(tmp_path / "v", symlinks=True, with_pip=False)
+    for form in ("terminal", "github", "junit", "sarif", "markdown", "html"):
+        code, text, _ = call_main("smoke", "--python", "v", "--format", form)
+        assert (code, "flashdoctor check" in text) == (3, True), form
+
+
 @pytest.mark.parametrize("command", ["check", "diagnose", "lint"])
 def test_nothing_of_a_hostile_input_is_live_or_leaks(
     call_main: Call, tmp_path: Path, command: str
@@ -216,7 +239,7 @@ def test_nothing_of_a_hostile_input_is_live_or_leaks(
         assert TOKEN not in text
         assert "alice" not in text
         assert str(tmp_path) not in text
-        assert "##[" not in text
+        assert not LIVE_ANYWHERE.search(text)
         lines = text.split("\n")
         assert all(line.isprintable() for line in lines)
         live = [line for line in lines if line.lstrip().startswith("::")]
@@ -232,7 +255,7 @@ def test_findings_point_at_the_line_of_a_log(
 ) -> None:
     args = cases(tmp_path, sound, broken)["diagnose"]
     place = first_place(run_cli(*args, "--format", "sarif").stdout)
-    assert place == ("job.log", 5)
+    assert place == ("job.log", 8)
 
 
 def test_findings_point_at_the_line_of_a_snapshot_and_of_a_script(

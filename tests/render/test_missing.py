@@ -10,7 +10,7 @@ from flashdoctor.engine.assume import read_assumptions
 from flashdoctor.model.facts import absent, known, unknown
 from flashdoctor.model.finding import Report
 from flashdoctor.model.snapshot import of
-from flashdoctor.render.missing import missing_line, missing_lines
+from flashdoctor.render.missing import missing_line, missing_lines, next_steps
 from flashdoctor.render.style import Style
 
 
@@ -99,3 +99,25 @@ def test_what_a_failure_does_not_hang_on_is_one_line(
     build_report: Callable[[str], Report],
 ) -> None:
     assert missing_line(build_report("crash"), Style()) == ["  Not known either: vLLM"]
+
+
+@pytest.mark.parametrize("name", ["undetermined", "undetermined_assumed", "undecided", "nothing"])
+def test_no_verdict_is_left_without_a_next_step(
+    build_report: Callable[[str], Report], name: str
+) -> None:
+    steps = next_steps(build_report(name))
+    assert steps
+    assert all(step.command and step.why for step in steps)
+
+
+def test_a_verdict_needs_no_next_step(build_report: Callable[[str], Report]) -> None:
+    assert next_steps(build_report("crash")) == ()
+
+
+def test_a_fact_that_no_command_tells_leads_to_the_whole_list(
+    build_report: Callable[[str], Report],
+) -> None:
+    facts = of([unknown("os.glibc", "no confstr", "confstr")])
+    report = build_report("undetermined")._replace(snapshot=facts, missing=("os.glibc",))
+    assert [step.command for step in next_steps(report)] == ["flashdoctor check --verbose"]
+    assert "  --verbose lists what each skipped rule lacks." in missing_lines(report, Style())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import venv
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -69,6 +70,28 @@ def test_gitlab_and_jenkins_need_a_gpu_and_leave_their_reports(run: Run, work: P
         assert ET.parse(work / "flashdoctor.xml").getroot().find(".//failure") is not None
         (work / "flashdoctor.xml").unlink()
     assert "<html" in (work / "flashdoctor.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [
+        ("gitlab-ci", ".github/examples/gitlab-ci.yml"),
+        ("github-actions", ".github/actions/flashdoctor/action.yml"),
+        ("github-workflows", ".github/workflows/example-gate.yml"),
+        ("github-workflows", ".github/workflows/matrices.yml"),
+    ],
+)
+def test_a_service_takes_its_file(run: Run, work: Path, schema: str, file: str) -> None:
+    """By the schemas that check-jsonschema brings along; the services themselves are not here."""
+    args = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
+    done = run([*args, ROOT / file])
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    wrong = work / "wrong.yml"
+    text = (ROOT / file).read_text(encoding="utf-8")
+    wrong.write_text(
+        re.sub(r"(?m)^( +)(script|runs-on|shell):", r"\1un\2:", text), encoding="utf-8"
+    )
+    assert run([*args, wrong]).returncode == 1
 
 
 def test_jenkins_braces_are_balanced() -> None:

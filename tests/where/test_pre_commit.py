@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-HOOKS = Path(__file__).resolve().parents[2] / ".pre-commit-hooks.yaml"
+ROOT = Path(__file__).resolve().parents[2]
+HOOKS = ROOT / ".pre-commit-hooks.yaml"
 FILES = {
     "right.txt": "torch==2.8.0\nvllm==0.11.0\n",
     "wrong.txt": "torch==2.11.0+cu130\nvllm==0.10.2\n",
@@ -76,6 +79,54 @@ def test_launches(commit: Run, words: list[str], code: int) -> None:
     done = commit("flashdoctor-launch", *words)
     assert done.returncode == code
     assert ("FAIL" in done.stdout) == (code == 1 and "--nonsense" not in words)
+
+
+@pytest.mark.network
+def test_pre_commit_itself_runs_them(run: Run, work: Path, tmp_path: Path) -> None:
+    """From a repository of this checkout's files, as `repo:` and `rev:` name one."""
+    if run(
+        ["python3", "-m", "pip", "download", "--no-deps", "-qd", tmp_path, "packaging"]
+    ).returncode:
+        pytest.skip("no package index")
+    tool, project = published(run, tmp_path / "tool"), work / "project"
+    project.mkdir()
+    config = {"repos": [{"repo": str(tool), "rev": "v1", "hooks": [
+        {"id": "flashdoctor-requirements"},
+        {"id": "flashdoctor-launch", "args": ["--engine-version", "0.11.0"]},
+    ]}]}  # fmt: skip
+    (project / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    pre_commit = [sys.executable, "-m", "pre_commit", "run", "--all-files"]
+    env = {"PRE_COMMIT_HOME": str(tmp_path / "home"), "PWD": str(project)}
+    for start, code in (("wrong", 1), ("right", 0)):
+        for name, kind in (("requirements.txt", ".txt"), ("serve.sh", ".sh")):
+            source = f"{start} 2{kind}" if (start, kind) == ("wrong", ".sh") else start + kind
+            (project / name).write_text(FILES[source], encoding="utf-8")
+        git(run, project, "init", "-q")
+        git(run, project, "add", "-A")
+        done = run(["sh", "-c", 'cd "$0" && exec "$@"', project, *pre_commit], env)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert done.stdout.count("Failed" if code else "Passed") == 2
+
+
+def git(run: Run, folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    assert run(["git", "-C", folder, *who, *words]).returncode == 0
+
+
+def published(run: Run, folder: Path) -> Path:
+    """Return a repository, with a tag, that holds what this checkout has under git or would."""
+    listed = run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"])
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    for name in listed.stdout.splitlines():
+        if not name.startswith("tests/") and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    git(run, folder, "init", "-q")
+    git(run, folder, "add", "-A")
+    git(run, folder, "commit", "-qm", "all")
+    git(run, folder, "tag", "v1")
+    return folder
 
 
 def test_which_files_are_requirements() -> None:
