@@ -24,7 +24,9 @@ def diff_text(found: Comparison, style: Style) -> str:
     """Return the comparison as text that ends with a newline."""
     lines = [_headline(found, style)]
     if not style.quiet:
-        rest = joined([_sides(found, style), *_findings(found, style), *_others(found, style)])
+        wanted = _lacking(found)
+        blocks = [_sides(found, style), _wanted(wanted, style), *_findings(found, style)]
+        rest = joined([*blocks, *_others(found, wanted, style)])
         lines += ["", *rest]
     return "".join(defuse(line) + "\n" for line in lines)
 
@@ -114,18 +116,23 @@ def _state(fact: Fact | None, style: Style) -> str:
     return state_text(fact, full=True) if style.verbose else clean(state_text(fact), _SHORT)
 
 
-def _others(found: Comparison, style: Style) -> Iterator[list[str]]:
-    """Yield what a verdict lacks on one side only, then what changes nothing."""
-    rest = [change for change in found.facts if not change.matters]
+def _lacking(found: Comparison) -> list[FactChange]:
+    """Return the facts for want of which one side alone has no verdict."""
     lacking = {*found.before.missing} ^ {*found.after.missing}
-    wanted = [change for change in rest if change.path in lacking]
-    if wanted:
-        yield ["Without these there is no verdict:", *_rows(wanted, style)]
-        rest = [change for change in rest if change not in wanted]
+    return [change for change in found.facts if change.path in lacking]
+
+
+def _wanted(wanted: Sequence[FactChange], style: Style) -> list[str]:
+    return ["Without this there is no verdict:", *_rows(wanted, style)] if wanted else []
+
+
+def _others(found: Comparison, wanted: Sequence[FactChange], style: Style) -> Iterator[list[str]]:
+    rest = [each for each in found.facts if not each.matters and each not in wanted]
+    shown = rest if style.verbose else rest[:_MOST]
     if rest:
-        is_second = bool(found.findings or wanted)
-        head = "Differs as well, and changes no finding:" if is_second else "Differs:"
-        shown = rest if style.verbose else rest[:_MOST]
+        head = (
+            "Differs as well, and changes no finding:" if found.findings or wanted else "Differs:"
+        )
         yield [head, *_rows(shown, style), *_more(rest, shown, style, 2)]
 
 

@@ -97,7 +97,7 @@ def test_what_a_verdict_lacks_stands_first(
         lost = {"value": None, "state": "unknown", "source": "NVML", "reason": "not loaded"}
         sound_snapshot["facts"] |= {"driver.version": lost, "gpu.name": lost}
     _, out, _ = call_main("diff", *names)
-    wanted, other = out.split("Without these there is no verdict:")[1].split("Differs as well")
+    wanted, other = out.split("Without this there is no verdict:")[1].split("Differs as well")
     assert "driver  570.124.06 -> not known (not loaded)" in wanted
     assert "GPU name" in other
 

@@ -97,12 +97,19 @@ def test_the_example_workflow_passes_on_a_right_stack(gate: Gate, tmp_path: Path
     assert (tmp_path / "output").read_text(encoding="utf-8") == "exit-code=0\n"
 
 
-def test_an_ignore_lets_it_pass_until_it_has_expired(gate: Gate, work: Path) -> None:
+def test_the_life_of_a_gate(gate: Gate, work: Path) -> None:
+    """It fails on a wrong stack, passes on an ignore with a reason, fails once that is over."""
+    assert gate(workflow_call(WRONG)).returncode == 1
     today = date.today()  # noqa: DTZ011 - the gate's own clock
+    reason = "new cards in a week"
     for until, code in ((today + timedelta(days=30), 0), (today - timedelta(days=2), 1)):
-        text = f'ignore = [{{ id = "FD201", reason = "new cards in a week", until = {until} }}]\n'
+        text = f'ignore = [{{ id = "FD201", reason = "{reason}", until = {until} }}]\n'
         (work / "flashdoctor.toml").write_text(text, encoding="utf-8")
-        assert gate(workflow_call(WRONG)).returncode == code
+        done = gate(workflow_call(WRONG))
+        assert (done.returncode, done.stderr) == (code, "")
+        assert reason in done.stdout
+        assert ("title=FD911 " in done.stdout) == (code == 1)
+        assert ("::error title=FD201 " in done.stdout) == (code == 1)
 
 
 def test_what_is_typed_into_the_form_is_never_run(gate: Gate, work: Path) -> None:
