@@ -36,6 +36,10 @@ LOG = (
 )
 COMMAND = f"vllm serve m --gpu-memory-utilization 2 --api-key {TOKEN} --hf-token {TOKEN}"
 LIVE_ANYWHERE = re.compile(r"(?i)##[a-z]*\[|section_(start|end):\d+:\S*\r")
+NASTY_WORDS = (
+    "\x1b[2J::error::x ##[error]x ##vso[task.complete]y ##teamcity[x] \u202e <script>",
+    "::error::x\n::set-env name=A::b\r\x1b]0;x\x07",
+)
 UNKNOWN = ("--assume", "os=Ubuntu 22.04")
 
 
@@ -206,6 +210,52 @@ def hostile_args(tmp_path: Path) -> dict[str, list[str]]:
         "diagnose": ["diagnose", str(log)],
         "lint": ["lint", str(script), "--engine-version", "0.11.0"],
     }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "--assume", "gpu={}"],
+        ["check", "--assume", "torch={}"],
+        ["check", "--assume", "flash_attn={}", "--verbose"],
+        ["check", "--select", "{}"],
+        ["check", "--policy", "{}"],
+        ["check", "--profile", "{}"],
+        ["check", "--snapshot", "{}"],
+        ["check", "--python", "{}"],
+        ["check", "--format", "{}"],
+        ["check", "{}"],
+        ["{}"],
+        ["smoke", "--case", "{}"],
+        ["diagnose", "{}"],
+        ["tune", "{}", "--assume", "gpu=H200"],
+        ["tune", "Qwen/x", "--assume", "gpu={}"],
+        ["lint", "vllm serve {}", "--engine-version", "0.11.0"],
+        ["lint", "vllm serve m {}", "--engine-version", "0.11.0", "--verbose"],
+        ["lint", "{}"],
+        ["resolve", "--assume", "gpu={}"],
+        ["resolve", "--assume", "gpu=L4", "--want", "{}"],
+        ["snapshot", "--python", "{}"],
+        ["diff", "{}", "example:h200"],
+        ["rules", "explain", "{}"],
+        ["matrix", "show", "{}"],
+        ["folklore", "{}"],
+        ["--show-completion", "{}"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("nasty", NASTY_WORDS, ids=range(len(NASTY_WORDS)))
+def test_no_argument_of_any_command_comes_out_live(
+    call_main: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], nasty: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call_main(*(word.replace("{}", nasty) for word in words))
+    assert code in {0, 1, 2, 3}
+    assert "internal error" not in err
+    for line in (out + err).split("\n"):
+        assert line.isprintable()
+        assert not line.lstrip().startswith("::")
+    assert not LIVE_ANYWHERE.search(out + err)
 
 
 def test_no_verdict_says_in_every_format_what_to_run_next(call_main: Call) -> None:
