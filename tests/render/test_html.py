@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -231,6 +232,35 @@ def test_bars_are_as_long_as_the_numbers_are_large() -> None:
     assert "200 MiB at its peak" in shown
     assert "flash::k" in shown
     assert "no sm_70" in shown
+
+
+def test_bars_compare_calls_of_the_same_sizes_alone() -> None:
+    report = smoked(0.5, 2.0)
+    other = replace(report.cases[0].case, shape=replace(SHAPE, q_len=1, kv_heads=4))
+    small = replace(report.cases[0], case=other, ms=0.01, peak_mib=3.0)
+    both = replace(report, cases=(*report.cases, small))
+    text = render(both, Style(), Context(command="smoke"))
+    assert bars(text, "bar") == bars(text, "bar memory") == [250, 1000, 1000]
+    shown = Page(text).text()
+    assert "4 x 4096 tokens, 16 heads of 128, bf16" in shown
+    assert "4 x 1 to 4096 tokens, 16/4 heads of 128, bf16" in shown
+    assert "Bars compare calls of the same sizes" in shown
+
+
+def test_a_pass_says_what_it_rests_on(build_report: Build) -> None:
+    shown = Page(render(build_report("pass_live"), Style())).text()
+    assert "No rule found a fault: 5 passed" in shown
+    assert "torch imports" in shown
+
+
+@pytest.mark.parametrize(("name", "unfolded"), [("undetermined", True), ("pass", False)])
+def test_skipped_rules_are_unfolded_where_they_are_the_verdict(
+    build_report: Build, name: str, *, unfolded: bool
+) -> None:
+    text = render(build_report(name), Style())
+    found = re.search(r'<details( open)?>\s*<summary>\s*<h2 id="skipped-title">', text)
+    assert found is not None
+    assert bool(found[1]) == unfolded
 
 
 @pytest.mark.parametrize("ms", [None, 0.0, -1.0, float("nan"), float("inf"), 1e300])
