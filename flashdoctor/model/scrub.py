@@ -130,6 +130,7 @@ _HOMES = (
         rf"(?:{_WINDOWS_NAME}(?: {_WINDOWS_NAME})*(?=[\\/])|{_WINDOWS_NAME})",
         "~",
     ),
+    _Rule((":users",), r"(?i)(?<![a-z])[A-Z]:Users[^\s\"'/:\\]+", "~"),  # its `\` lost to a shell
     _Rule(
         ("\\home\\", "\\users\\"),
         r"(?i)(\\+(?:home|users)\\+)"

@@ -144,6 +144,15 @@ def test_a_snapshot_gives_nothing_away(said: Said, tmp_path: Path, name: str) ->
     assert secret not in told
 
 
+def test_a_launch_typed_on_windows_gives_nothing_away(said: Said, tmp_path: Path) -> None:
+    """A shell's quoting takes the backslashes away, and with them what marks a home folder."""
+    launch = "vllm serve C:\\Users\\jdoesecret\\models\\x --max-modl-len 3"
+    (tmp_path / "a.log").write_text(f"INFO start\n{launch}\n", encoding="utf-8")
+    for form in FORMATS:
+        assert "jdoesecret" not in said("diagnose", "a.log", "--format", form, "--verbose")
+        assert "jdoesecret" not in said("lint", "a.log", "--format", form, "--verbose")
+
+
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_log_gives_nothing_away(said: Said, tmp_path: Path, name: str) -> None:
     text, secret = PLANTED[name]

@@ -136,6 +136,7 @@ def test_a_serial_number_is_cut(number: str) -> None:
         ("password='a b' next", "password=<secret> next"),
         ("\\\\wsl.localhost\\Ubuntu\\home\\jo\\x", "\\\\<host>\\Ubuntu\\home\\~\\x"),
         ("/users/jo/x /home1/jo/x", "~/x ~/x"),
+        ("-v C:Usersjomodels:/m", "-v ~:/m"),
         ("/run/media/jo/usb/x", "/run/media/<user>/usb/x"),
         (
             "Linux node-17 5.15.0-91-generic #101-Ubuntu",
