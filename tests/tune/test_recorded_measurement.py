@@ -12,10 +12,11 @@ import pytest
 from flashdoctor.data.tables import load_tables
 from flashdoctor.engine.assume import read_assumptions
 from flashdoctor.engine.derive import derive
+from flashdoctor.model.trial import GpuUse
 from flashdoctor.model_folder import read_model
 from flashdoctor.tune.ask import read_request
 from flashdoctor.tune.plan import Planner
-from flashdoctor.tune.trials import CHOSEN, compare, trials_of
+from flashdoctor.tune.trials import PEAK, compare, trials_of
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 RECORD: dict[str, Any] = json.loads(
@@ -30,11 +31,13 @@ def test_the_report_has_the_shape_of_the_contract() -> None:
     jsonschema.validate(RECORD["report"], schema)
 
 
-def test_the_choice_beat_the_defaults() -> None:
+def test_the_choice_beat_the_defaults_in_either_precision() -> None:
+    measured = RECORD["report"]["measured"]
     base = TRIALS["defaults"]["output_tokens_per_s"]
-    assert RECORD["report"]["measured"]["best"] == "chosen"
-    assert TRIALS["chosen"]["output_tokens_per_s"] / base >= 1.08
-    assert RECORD["fp8"]["output_tokens_per_s"] / base >= 1.15
+    assert TRIALS["same-precision"]["output_tokens_per_s"] / base >= 1.08
+    assert TRIALS["chosen"]["output_tokens_per_s"] / base >= 1.15
+    assert measured["same_precision"] == "same-precision"
+    assert measured["gain"] >= measured["same_precision_gain"] >= 1.08
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,9 @@ def planner() -> Planner:
     tables = load_tables()
     facts = derive(read_assumptions(["gpu=NVIDIA H200", H200_GIB]), tables)
     model = read_model(str(DATA / "models" / "llama3.1-8b"))
-    return Planner(read_request(model, facts, "0.25.1", "throughput", tables), tables)
+    return Planner(
+        read_request(model, facts, "0.25.1", "throughput", tables, allow=["fp8-kv"]), tables
+    )
 
 
 def test_the_same_launches_would_be_tried_today(planner: Planner) -> None:
@@ -53,12 +58,19 @@ def test_the_same_launches_would_be_tried_today(planner: Planner) -> None:
         assert planned[name] == trial["settings"]
 
 
-def test_the_account_meets_what_the_engine_said(planner: Planner) -> None:
-    (account,) = [
-        one.account for one in trials_of(planner, planner.decide()) if one.trial.name == CHOSEN
-    ]
-    bounds = {"weights": 0.01, "KV cache": 0.03, "KV tokens": 0.03, "CUDA graphs": 0.05}
-    compared = {item.name: item for item in compare(account, TRIALS["chosen"]["engine"])}
-    assert set(compared) == set(bounds)
-    for name, bound in bounds.items():
-        assert abs(compared[name].error) <= bound, compared[name]
+BOUNDS = {
+    "weights": 0.01, "activations": 0.25, "KV cache": 0.01, "KV tokens": 0.01, "CUDA graphs": 0.06,
+    PEAK: 0.02,
+}  # fmt: skip
+"""Activations are 0.26 GiB short where 512 requests share 8,192 tokens: 0.2 % of the KV cache."""
+
+
+@pytest.mark.parametrize("name", list(TRIALS))
+def test_the_account_meets_what_the_engine_said(planner: Planner, name: str) -> None:
+    """No constant of the account was fitted on these starts."""
+    trial = TRIALS[name]
+    accounts = {one.trial.name: one.account for one in trials_of(planner, planner.decide())}
+    compared = compare(accounts[name], trial["engine"], GpuUse(**trial["gpu_memory"]))
+    assert {item.name for item in compared} == set(BOUNDS)
+    for item in compared:
+        assert abs(item.error) <= BOUNDS[item.name], item
