@@ -7,11 +7,9 @@ its own.
 from __future__ import annotations
 
 import json
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -69,7 +67,7 @@ def measure(  # noqa: PLR0913 - what is tried, where, for how long, and who is t
     """Try the engine's defaults, what was chosen and its neighbours, and compare.
 
     The defaults and what was chosen are always tried, a neighbour only where it should end within
-    `minutes`. Every trial is given the same prompts. Ctrl-C and SIGTERM end it: what was measured
+    `minutes`. Every trial is given the same prompts. Ctrl-C ends it: what was measured
     until then is returned, and after each trial it is in a file beside the logs.
     """
     place = place._replace(logs=new_log_folder(place.logs))
@@ -81,18 +79,17 @@ def measure(  # noqa: PLR0913 - what is tried, where, for how long, and who is t
     clock, outcomes = _Clock(minutes), list[Outcome]()
     result = _result(workload, planned, outcomes, place, clock)
     try:
-        with _ended_by_sigterm():
-            for number, one in enumerate(planned):
-                limit_s = clock.limit_s(always=_is_asked_for(one))
-                if limit_s is None:
-                    break
-                progress(number, len(planned), one.trial.name)
-                outcomes.append(
-                    _tried(place, one, workload, prompts, diagnose=diagnose, limit_s=limit_s)
-                )
-                clock.next()
-                result = _result(workload, planned, outcomes, place, clock)
-                _keep(result, place.logs / RESULTS)
+        for number, one in enumerate(planned):
+            limit_s = clock.limit_s(always=_is_asked_for(one))
+            if limit_s is None:
+                break
+            progress(number, len(planned), one.trial.name)
+            outcomes.append(
+                _tried(place, one, workload, prompts, diagnose=diagnose, limit_s=limit_s)
+            )
+            clock.next()
+            result = _result(workload, planned, outcomes, place, clock)
+            _keep(result, place.logs / RESULTS)
     except KeyboardInterrupt:
         result = replace(result, interrupted=True, seconds=clock.seconds)
     return result
@@ -173,23 +170,6 @@ def _keep(result: Measured, file: Path) -> None:
     """Write what is known beside the logs; a full disk is no reason to stop."""
     with suppress(OSError):
         file.write_text(json.dumps(result.to_json(), indent=2) + "\n", encoding="utf-8")
-
-
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM, which `timeout` and schedulers send, do what Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _with_log(outcome: Outcome, diagnose: Diagnose) -> Outcome:

@@ -115,11 +115,12 @@ def smoke(  # noqa: PLR0913 - what to run, how, and what to say of it
     from flashdoctor.smoke.run import run_cases
 
     run = run_cases(plan.python, cases, options=options, progress=progress)
-    done = judge_cases(cases, run, tables())
+    done = judge_cases(run.cases, run, tables())
     proof = snapshots.of(smoke_facts(done, run))
     told = snapshots.merge(proof, Snapshot({f.path: f for f in plan.facts if f.path not in proof}))
     judged = judge_snapshot(_redacted(told), required=required)
-    return compose(done, run, judged, left_out)
+    ended = {case.name for case in run.cases}
+    return compose(done, run, judged, [*left_out, *(c for c in cases if c.name not in ended)])
 
 
 def _warm_up() -> None:

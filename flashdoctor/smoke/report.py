@@ -195,6 +195,9 @@ def compose(
     findings = about_cases(judged.findings)
     note = str(judged.snapshot.value("smoke.error", "")) or _gap(done)
     verdict, exit_code = decide(done, findings, str(judged.snapshot.value("smoke.status", "")))
+    if run.interrupted:  # what a case that did not run would have shown is not known
+        note = f"{run.interrupted}; {len(done)} of {len(done) + len(left_out)} cases had ended"
+        verdict, exit_code = "undetermined", _NOT_DIAGNOSED
     return SmokeReport(
         verdict=verdict,
         exit_code=exit_code,

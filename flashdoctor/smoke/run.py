@@ -38,7 +38,8 @@ class SmokeRun:
     """What the children said: one result a case, in the order of the cases.
 
     `start` is the first child's; `error`: why none came as far as its start. `seconds` by the
-    clock, all children included.
+    clock, all children included. `interrupted` says what was at work when somebody ended the run;
+    `cases` are then those that had ended.
     """
 
     results: tuple[Event, ...]
@@ -47,6 +48,7 @@ class SmokeRun:
     error: str = ""
     seconds: float = 0.0
     children: int = 0
+    interrupted: str = ""
 
 
 def run_cases(
@@ -60,23 +62,49 @@ def run_cases(
     """Run the cases. Never raises for what the target does.
 
     `options` go to the agent besides the cases: `quick`, `model_dir`, `trust_remote_code`. Each
-    run has fresh random inputs unless `options` has a `seed`. Ctrl-C ends the children as well.
+    run has fresh random inputs unless `options` has a `seed`. Ctrl-C ends the children as well; it
+    is raised where no case had ended, else the run holds those that had.
     """
     began = time.monotonic()
     settings = {"seed": int.from_bytes(os.urandom(4), "big"), **(options or {})}
-    count = _Count(len(cases), progress)
+    count, works = _Count(len(cases), progress), list[_Work]()
 
     def run(lane: Sequence[Case]) -> SmokeRun:
-        return _run_lane(python, lane, environ, settings, count)
+        works.append(_Work(lane, settings, count))
+        return _finish(works[-1], python, environ)
 
-    first, *others = _lanes(cases)
-    beside = [Beside(partial(run, lane)) for lane in others]
     try:
-        runs = [run(first), *(thread.result() for thread in beside)]
+        done = _run_lanes(cases, run)
+    except KeyboardInterrupt:
+        told = _interrupted(cases, works)
+        kill_running()
+        if told is None:
+            raise
+        done = told
     except BaseException:
         kill_running()
         raise
-    return replace(_merge(cases, _again(runs, run)), seconds=time.monotonic() - began)
+    return replace(done, seconds=time.monotonic() - began)
+
+
+def _run_lanes(cases: Sequence[Case], run: Callable[[Sequence[Case]], SmokeRun]) -> SmokeRun:
+    first, *others = _lanes(cases)
+    beside = [Beside(partial(run, lane)) for lane in others]
+    runs = [run(first), *(thread.result() for thread in beside)]
+    return _merge(cases, _again(runs, run))
+
+
+def _interrupted(cases: Sequence[Case], works: Sequence[_Work]) -> SmokeRun | None:
+    """Return what had ended, None where nothing had."""
+    runs = [work.so_far() for work in works]
+    ended = {case.name for item in runs for case in item.cases}
+    if not ended:
+        return None
+    merged = _merge([case for case in cases if case.name in ended], runs)
+    start = next((item.start for item in runs if item.start), {})
+    busy = ", ".join(work.current for work in works if work.current)
+    words = f"interrupted at {busy}" if busy else "interrupted"
+    return replace(merged, start=start, interrupted=words)
 
 
 class Guest:
@@ -152,18 +180,8 @@ class _Count:
                 self._progress(min(self._done, self._total), self._total, what)
 
 
-def _run_lane(
-    python: str | Path,
-    cases: Sequence[Case],
-    environ: Mapping[str, str] | None,
-    options: Mapping[str, Any],
-    count: _Count,
-) -> SmokeRun:
-    """Run cases in one child as long as it lives, and the rest in the next one."""
-    return _finish(_Work(cases, options, count), python, environ)
-
-
 def _finish(work: _Work, python: str | Path, environ: Mapping[str, str] | None) -> SmokeRun:
+    """Run cases in one child as long as it lives, and the rest in the next one."""
     while work.left:
         limits = Limits(timeout_s=_LONGEST_S, silence_s=START_S)
         work.begin()
@@ -191,6 +209,7 @@ class _Work:
         self._start: Event = {}
         self._error = ""
         self._children = 0
+        self.current = ""
 
     def options(self) -> dict[str, Any]:
         """Return the options of the next child."""
@@ -199,7 +218,7 @@ class _Work:
     def begin(self) -> None:
         """Get ready for a child."""
         self._children += 1
-        self.started, self._finished, self._went_on, self._current = False, False, False, ""
+        self.started, self._finished, self._went_on, self.current = False, False, False, ""
         self._count.show("starting torch")
 
     def hear(self, event: Event) -> float | None:
@@ -209,7 +228,7 @@ class _Work:
             self.started = True
             self._start = self._start or event
         elif kind == "begin" and self._case(name):
-            self._current = name
+            self.current = name
             self._count.show(name)
             return self._limit(name)
         elif kind == "result" and self._case(name):
@@ -230,7 +249,7 @@ class _Work:
         self._went_on = True
         self._count.show("", done=1)
         self.left = [case for case in self.left if case.name != name]
-        self._current = ""
+        self.current = ""
 
     def close(self, done: Exchange) -> None:
         """Read how a child ended: what it left undone is the next one's, but for its last case.
@@ -239,8 +258,8 @@ class _Work:
         """
         if not self.started:
             self.give_up(failure(done).message)
-        elif self.left and (self._current or self._finished or not self._went_on):
-            name = self._current or self.left[0].name
+        elif self.left and (self.current or self._finished or not self._went_on):
+            name = self.current or self.left[0].name
             self._keep(name, self._ending(name, done))
 
     def _ending(self, name: str, done: Exchange) -> Event:
@@ -266,9 +285,17 @@ class _Work:
 
     def result(self) -> SmokeRun:
         """Return all of it."""
+        return self._run(self._cases)
+
+    def so_far(self) -> SmokeRun:
+        """Return what has ended up to now."""
+        ended = dict(self._results)
+        return self._run(tuple(case for case in self._cases if case.name in ended))
+
+    def _run(self, cases: tuple[Case, ...]) -> SmokeRun:
         return SmokeRun(
-            cases=self._cases,
-            results=tuple(self._results[case.name] for case in self._cases),
+            cases=cases,
+            results=tuple(self._results[case.name] for case in cases),
             start=self._start,
             error=self._error,
             children=self._children,

@@ -257,16 +257,17 @@ def hanging(bare: Path, note: Path) -> None:
     (site / "torch" / "__init__.py").write_text(f"{text}time.sleep(300)\n", encoding="utf-8")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
+@pytest.mark.skipif(os.name != "posix", reason="needs its signals")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_an_interrupt_leaves_nothing_behind(
-    tmp_path: Path, child_env: dict[str, str], bare: Path
+    tmp_path: Path, child_env: dict[str, str], bare: Path, number: str
 ) -> None:
     note = tmp_path / "pid"
     hanging(bare, note)
     args = [sys.executable, "-m", "flashdoctor", "smoke", "--python", str(bare), "--case", "sdpa"]
     with subprocess.Popen(args, stdout=PIPE, stderr=PIPE, env=child_env, cwd=tmp_path) as child:
         read_pid(note)
-        child.send_signal(signal.SIGINT)
+        child.send_signal(getattr(signal, number))
         out, err = child.communicate(timeout=60)
     assert (child.returncode, out, err) == (130, b"", b"")
     assert has_gone(note)
