@@ -29,6 +29,7 @@ _BAR = "\u2502"
 _NEW = re.compile(
     r"\s*$|\s*File \"|Traceback |During handling|The above exc|(?:[\w.]{1,60})?(?:Error|Exception"
     r"|Warning):|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|\d{4}-\d\d-\d\d|\[\d|[|+$]"
+    r"|[\w.-]{2,40} +v?\d+\.\d[\w.+]{0,40}\s*$"  # a package and its version
     r"|>>>|\(\w+ pid=|\[(?:rank|INFO|WARN|ERROR)|[\w.-]{1,40}==|[A-Z](?![A-Z\d]*_)[\w .-]{1,40}: "
 )
 _GOES_ON = re.compile(r" ?[a-z0-9_./'-]")

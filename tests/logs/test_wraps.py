@@ -65,6 +65,7 @@ def test_the_first_line_is_named_and_the_raw_text_kept() -> None:
 @pytest.mark.parametrize(
     "following",
     [
+        "torch 2.7.0+cu126",
         "",
         "   ",
         '  File "x.py", line 3',
