@@ -139,22 +139,32 @@ def _errors(found: dict[str, str]) -> frozenset[str]:
 
 
 def _first_that_mends(task: _Task, obstacles: list[Rejection]) -> Repair | None:
-    """Return the first plan that mends all targets, a build without its toolkit only at last."""
+    """Return the first plan that mends all targets; what it compiles counts where torch moves.
+
+    A torch that may stay is worth compiling for. Where it moves anyway, a release with wheels comes
+    first; so does one that moves no vLLM. A build without its toolkit comes last.
+    """
     if not task.targets:
         return None
     movable = (*FLASH_ATTNS, "torch")
     broken = frozenset(
         str(item.fix.package) for item in task.targets if item.fix.package in movable
     )
-    later: Repair | None = None
+    second: list[tuple[Change, Repair]] = []
     changes = least_first(task.machine, task.names, broken)
     for change in changes:
         found = _under(task, change, obstacles if change is changes[-1] else [])
-        is_whole = found is not None and not _lacks_toolkit(found)
-        if is_whole and (later is None or "vllm" not in change.packages):
+        if found is None:
+            continue
+        compiles = found.move.plan.builds if "torch" in broken else _lacks_toolkit(found)
+        if not compiles and not (second and "vllm" in change.packages):
             return found
-        later = later or found
-    return later
+        second.append((change, found))
+    return min(second, key=_dislike, default=(None, None))[1]
+
+
+def _dislike(pair: tuple[Change, Repair]) -> tuple[bool, bool]:
+    return "vllm" in pair[0].packages, _lacks_toolkit(pair[1])
 
 
 def _lacks_toolkit(found: Repair) -> bool:

@@ -70,6 +70,14 @@ def test_without_a_compiler_a_torch_with_a_wheel_is_taken() -> None:
     assert not found.move.plan.builds
 
 
+def test_where_torch_moves_anyway_a_wheel_comes_before_a_compiler() -> None:
+    stack = ("torch=2.6.0+cu124", "flash_attn=2.7.4.post1", "cuda_toolkit=12.8")
+    found = repair("gpu=RTX 5090", "driver=570.86", *stack)
+    assert isinstance(found, Repair)
+    plan = found.move.plan
+    assert (plan.torch, plan.flash_attn, plan.builds) == ("2.8.0", "2.8.3.post1", ())
+
+
 def test_a_machine_that_is_broken_otherwise_still_gets_its_packages() -> None:
     found = repair("gpu=RTX 5090", "driver=535", "torch=2.6.0+cu124")
     assert isinstance(found, Repair)
