@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 
 from flashdoctor.model import versions
@@ -62,4 +61,8 @@ def _shell_word(path: str, value: str | None, *, in_quotes: bool) -> str | None:
     if in_quotes:
         return value if _HARMLESS_IN_QUOTES.fullmatch(value) else None
     plain = _PLAIN_WORDS if path.startswith("advice.") else _PLAIN_WORD
-    return value if plain.fullmatch(value) else shlex.quote(value)
+    if plain.fullmatch(value):
+        return value
+    import shlex  # noqa: PLC0415 - hardly any value needs it
+
+    return shlex.quote(value)

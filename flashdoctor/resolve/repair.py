@@ -18,6 +18,7 @@ from flashdoctor.resolve.change import (
     least_first,
     wanted_under,
 )
+from flashdoctor.resolve.fixes import is_target
 from flashdoctor.resolve.machine import Machine, read_machine
 from flashdoctor.resolve.planner import make_plan
 from flashdoctor.resolve.rejections import search_obstacles, want_obstacles
@@ -67,12 +68,6 @@ def find_repair(
         if found:
             return found
     return tuple(dict.fromkeys(obstacles))
-
-
-def is_target(finding: Finding) -> bool:
-    """Whether another release of a package mends this."""
-    failed = finding.outcome == "fail" and finding.severity != "info"
-    return failed and finding.fix.package is not None
 
 
 def _attempts(
