@@ -16,7 +16,7 @@ from flashdoctor.resolve.commands import commands
 from flashdoctor.resolve.emit import emit
 from flashdoctor.resolve.machine import Machine, read_machine
 from flashdoctor.resolve.rejections import passed_over, search_obstacles, want_obstacles
-from flashdoctor.resolve.search import Candidate, Found, search
+from flashdoctor.resolve.search import Candidate, Found, search, with_kept
 from flashdoctor.resolve.story import notes, stale_packages, why
 from flashdoctor.resolve.wants import Want, default_wants, required
 
@@ -41,7 +41,7 @@ def resolve(  # noqa: PLR0913 - what to plan for, and how to write it
     given out.
     """
     machine = read_machine(snapshot, tables)
-    wanted = tuple(wants) or default_wants(snapshot)
+    wanted = with_kept(machine, tuple(wants) or default_wants(snapshot), keep)
     blocked = tuple(want_obstacles(machine, wanted, keep))
     blocked += gate.machine_obstacles(machine, rules, required(wanted))
     if blocked:

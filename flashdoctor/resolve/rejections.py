@@ -14,6 +14,15 @@ from flashdoctor.resolve.reason import Reason, Refused, group
 from flashdoctor.resolve.search import Candidate, Found
 from flashdoctor.resolve.wants import PATHS, Want
 
+_TABLES = {
+    "vllm": "vllm",
+    "transformers": "transformers",
+    "torch": "torch",
+    "flash-attn": "flash_attn",
+}
+_LAST_PATCHES = ("vllm", "transformers")
+"""Their tables hold the last patch release of each X.Y, which tells of those before it."""
+
 
 def passed_over(chosen: Candidate, found: Found, wants: Sequence[Want]) -> tuple[Rejection, ...]:
     """Return the releases newer than the chosen ones, and why they were not taken."""
@@ -100,10 +109,22 @@ def want_obstacles(
 
 def _want_reason(machine: Machine, want: Want) -> Reason | None:
     if want.name == "flash-attn":
-        return gpu_reason(machine)
+        return gpu_reason(machine) or _unlisted(machine, want)
+    if want.name in _TABLES:
+        return _unlisted(machine, want)
     if want.name == "fa3":
         return fa3_reason(machine, want)
     return fa4_reason(machine, want) if want.name == "fa4" else None
+
+
+def _unlisted(machine: Machine, want: Want) -> Reason | None:
+    """Return that no release in the tables is one that was asked for, None where one is."""
+    rows = machine.tables.compat(_TABLES[want.name])["release"]
+    listed = sorted((row["version"] for row in rows), key=lambda text: versions.order(text) or ())
+    earlier = want.named(listed) if want.name in _LAST_PATCHES else ()
+    if any(map(want.takes, (*listed, *earlier))):
+        return None
+    return Reason(f"no such release is in the tables, which hold {listed[0]} to {listed[-1]}")
 
 
 def _keep_obstacles(machine: Machine, keep: Sequence[str]) -> Iterator[Rejection]:

@@ -17,7 +17,7 @@ from flashdoctor.resolve.reason import Reason, Refused
 from flashdoctor.resolve.torch_builds import PACKAGE, TorchBuild, kept_build, torch_builds
 from flashdoctor.resolve.transformers_releases import choose_transformers
 from flashdoctor.resolve.vllm_releases import VllmRelease, vllm_releases
-from flashdoctor.resolve.wants import PATHS, Want
+from flashdoctor.resolve.wants import COMPONENTS, PATHS, Want
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,19 +79,24 @@ def search(machine: Machine, wants: Iterable[Want], keep: Iterable[str] = ()) ->
 
     `keep` names packages whose installed release must stay.
     """
-    wanted = {want.name: want for want in _with_kept(machine, wants, keep)}
+    wanted = {want.name: want for want in with_kept(machine, wants, keep)}
     scope = _Scope(machine=machine, wanted=wanted, refused={})
     found = list(_sets(scope, _torch_choices(scope, is_kept="torch" in set(keep))))
     found.sort(key=lambda item: _preference(item, machine, wanted))
     return Found(candidates=tuple(found), refused=scope.refused)
 
 
-def _with_kept(machine: Machine, wants: Iterable[Want], keep: Iterable[str]) -> Iterator[Want]:
-    """Turn `keep` into the exact release; torch's variant counts as well and is seen to later."""
-    kept = set(keep) - {"torch"}
-    for want in wants:
-        own = machine.installed.value(PATHS[want.name]) if want.name in kept else None
-        yield Want(want.name, f"=={versions.public(own)}") if own else want
+def with_kept(machine: Machine, wants: Iterable[Want], keep: Iterable[str]) -> tuple[Want, ...]:
+    """Add what is kept by its exact release; torch's variant counts as well and is seen to later.
+
+    What is kept has to work afterwards, whether it was asked for or not.
+    """
+    found = {want.name: want for want in wants}
+    for name in set(keep) - {"torch"}:
+        own = machine.installed.value(PATHS[name])
+        if own:
+            found[name] = Want(name, f"=={versions.public(own)}")
+    return tuple(found[name] for name in COMPONENTS if name in found)
 
 
 def _torch_choices(scope: _Scope, *, is_kept: bool) -> list[TorchBuild]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from flashdoctor.data import lookup
 from flashdoctor.engine.checks._flash_attn import at_least
 from flashdoctor.engine.checks.transformers_too_new_for_vllm import CEILINGS
 from flashdoctor.model import versions
@@ -33,19 +34,26 @@ def choose_transformers(
     it is the first series that the pin takes: the one that vLLM was written against.
     """
     rows = sorted(
-        machine.tables.compat("transformers")["release"],
+        _rows(machine, want),
         key=lambda row: versions.order(row["version"]) or (),
         reverse=want is not None or vllm is None or _is_capped(vllm),
     )
     refused: list[Refused] = []
     for row in rows:
-        if want and not want.takes(row["version"]):
-            continue
         reason = next(_reasons(machine, row, torch, vllm, flash_attn), None)
         if reason is None:
             return row["version"], refused
         refused.append(Refused(PACKAGE, row["version"], reason))
     return None, refused
+
+
+def _rows(machine: Machine, want: Want | None) -> Iterator[Row]:
+    """Yield the rows, and for a release asked for by its very version that of its X.Y."""
+    listed = [row["version"] for row in machine.tables.compat("transformers")["release"]]
+    for version in (*listed, *(want.named(listed) if want else ())):
+        row = lookup.transformers_release(machine.tables, version)
+        if row and (want is None or want.takes(version)):
+            yield {**row, "version": version}
 
 
 def _is_capped(vllm: VllmRelease) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from flashdoctor.data import lookup
 from flashdoctor.engine.checks._gpus import runs_on
 from flashdoctor.model import versions
-from flashdoctor.model.specifiers import clauses, fits
+from flashdoctor.model.specifiers import fits
 from flashdoctor.resolve.machine import Machine
 from flashdoctor.resolve.reason import Reason, Refused
 from flashdoctor.resolve.wants import Want
@@ -55,9 +55,9 @@ def vllm_releases(machine: Machine, want: Want) -> tuple[list[VllmRelease], list
 
 def _wanted(machine: Machine, want: Want) -> list[VllmRelease]:
     """Return the releases in the table, and what was asked for by its very version."""
-    named = {version for operator, version in clauses(want.specifier) if operator == "=="}
+    listed = [row["version"] for row in _rows(machine)]
     found = {}
-    for version in [*(row["version"] for row in _rows(machine)), *named]:
+    for version in (*listed, *want.named(listed)):
         row = lookup.vllm_release(machine.tables, version)
         torch = lookup.vllm_torch_pin(machine.tables, version)
         if row and torch and want.takes(version):
@@ -71,18 +71,10 @@ def _rows(machine: Machine) -> list[Row]:
 
 
 def _reasons(machine: Machine, release: VllmRelease) -> Iterator[Reason]:
-    row = release.row
     if machine.kind == "windows":
         yield Reason("vLLM has no build for Windows", "WSL 2, vLLM's own documented way")
-    word = "aarch64" if machine.kind == "aarch64" else "x86_64"
-    if not any(tag.endswith(word) for tag in row["wheel_tags"]):
-        yield Reason(f"no wheel for {machine.platform}")
-    if machine.python_tag.endswith("t"):
-        yield Reason("its abi3 wheel does not load in a free-threaded Python", "another Python")
-    if not fits(machine.python, row["requires_python"]):
-        yield Reason(f"takes Python {row['requires_python']}", "another Python")
-    yield from _glibc_reasons(machine, release)
-    yield from _gpu_reasons(machine, row)
+    yield from _wheel_reasons(machine, release)
+    yield from _gpu_reasons(machine, release.row)
     floor = machine.driver_floor(release.cuda)
     if floor:
         yield Reason(
@@ -90,6 +82,26 @@ def _reasons(machine: Machine, release: VllmRelease) -> Iterator[Reason]:
             f"{floor} or newer, this machine has {machine.driver or 'an older one'}",
             f"driver {floor}",
         )
+
+
+def _is_installed(machine: Machine, release: VllmRelease) -> bool:
+    """Whether this release is there already, from whatever source: no wheel need be had."""
+    own = versions.order(machine.installed.value("vllm.version", ""))
+    return own is not None and own == versions.order(release.version)
+
+
+def _wheel_reasons(machine: Machine, release: VllmRelease) -> Iterator[Reason]:
+    """Yield what keeps pip from installing the index wheel, or Python from loading it."""
+    row = release.row
+    word = "aarch64" if machine.kind == "aarch64" else "x86_64"
+    has_wheel = any(tag.endswith(word) for tag in row["wheel_tags"])
+    if not has_wheel and not _is_installed(machine, release):
+        yield Reason(f"no wheel for {machine.platform}")
+    if machine.python_tag.endswith("t"):
+        yield Reason("its abi3 wheel does not load in a free-threaded Python", "another Python")
+    if not fits(machine.python, row["requires_python"]):
+        yield Reason(f"takes Python {row['requires_python']}", "another Python")
+    yield from _glibc_reasons(machine, release)
 
 
 def _glibc_reasons(machine: Machine, release: VllmRelease) -> Iterator[Reason]:

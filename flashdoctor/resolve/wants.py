@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from flashdoctor.errors import UsageError
-from flashdoctor.model import specifiers
+from flashdoctor.model import specifiers, versions
 from flashdoctor.model.regex import regex
 from flashdoctor.model.rule import Component
 from flashdoctor.model.snapshot import Snapshot
+from flashdoctor.model.specifiers import clauses
 
 COMPONENTS: Mapping[str, Component] = {
     "vllm": "vllm",
@@ -57,6 +58,21 @@ class Want(NamedTuple):
     def takes(self, version: str) -> bool:
         """Whether a release is one that was asked for."""
         return specifiers.fits(version, self.specifier)
+
+    def named(self, listed: Collection[str]) -> tuple[str, ...]:
+        """Return what was asked for by its very version and is none of the listed releases.
+
+        A table that holds the last patch release of each X.Y tells of those before it as well, not
+        of later ones.
+        """
+        found = (version for operator, version in clauses(self.specifier) if operator == "==")
+        return tuple(v for v in found if v not in listed and _precedes_its_row(v, listed))
+
+
+def _precedes_its_row(version: str, listed: Collection[str]) -> bool:
+    own = versions.order(version)
+    rows = [versions.order(v) for v in listed if versions.minor(v) == versions.minor(version)]
+    return own is not None and any(row is not None and own <= row for row in rows)
 
 
 def parse_wants(items: Iterable[str]) -> tuple[Want, ...]:

@@ -184,6 +184,15 @@ def test_keep_of_another_package_holds_its_release(planned: Planned, plan_for: P
     assert "no vllm is installed" in obstacles(bare)
 
 
+def test_what_is_kept_stays_though_nobody_wants_it(planned: Planned) -> None:
+    machine = ("gpu=A10", "driver=580", "transformers=4.57.1")
+    assert planned("vllm", *machine, keep=("transformers",)).transformers == "4.57.1"
+    assert planned("transformers", *machine, keep=("transformers",)).transformers == "4.57.1"
+    vllm = ("gpu=A10", "driver=580", "vllm=0.10.0", "torch=2.7.1+cu126")
+    plan = planned("flash-attn", *vllm, keep=("vllm",))
+    assert (plan.vllm, plan.torch) == ("0.10.0", "2.7.1")
+
+
 def test_without_a_wish_what_is_installed_is_planned(plan_for: PlanFor) -> None:
     assert plan_for("", "gpu=H100", "driver=580").wants == ("flash-attn",)
     found = plan_for("", "gpu=H100", "driver=580", "vllm=0.9.2", "transformers=4.51.3")

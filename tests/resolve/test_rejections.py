@@ -55,7 +55,9 @@ def test_a_search_without_a_reason_still_says_something() -> None:
 
 
 def test_a_release_that_does_not_exist_is_no_plan(plan_for: PlanFor) -> None:
-    for want in ("torch==99", "vllm==99", "flash-attn==99", "transformers==99"):
-        found = plan_for(want, "gpu=H100", "driver=580")
+    absent = ("torch==99", "vllm==99", "vllm==0.10.99", "flash-attn==99", "transformers==99")
+    for want in (*absent, "transformers==4.57.99"):
+        found = plan_for(want, "gpu=H100", "driver=550")
         assert found.plan is None
-        assert found.obstacles, want
+        assert [item.candidate for item in found.obstacles] == [want]
+        assert "no such release is in the tables" in found.obstacles[0].reason

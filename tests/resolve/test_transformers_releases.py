@@ -20,6 +20,8 @@ WANT = Want("transformers")
         (None, WANT, "5.24.0"),
         (None, Want("transformers", "<5"), "4.57.6"),
         (None, Want("transformers", "==3.0"), None),
+        (None, Want("transformers", "==4.57.1"), "4.57.1"),  # by the row of 4.57.6
+        (None, Want("transformers", "==4.57.99"), None),  # after the last of 4.57
         ("==0.33.0", None, "5.20.2"),  # <5.21.0
         ("==0.11.2", None, "4.57.6"),  # <5
         ("==0.10.2", None, "4.55.4"),  # >=4.55.2, no upper end: the series it was written for

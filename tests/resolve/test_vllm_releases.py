@@ -31,6 +31,13 @@ def test_each_limit_is_a_reason(
     assert word in next(item.reason.text for item in refused if item.version == version)
 
 
+def test_an_installed_vllm_needs_no_wheel(machine: ReadMachine) -> None:
+    facts = ("gpu=GH200 480GB", "driver=580", "platform=linux_aarch64")
+    want = Want("vllm", "==0.9.2")
+    assert vllm_releases(machine(*facts), want)[0] == []
+    assert len(vllm_releases(machine(*facts, "vllm=0.9.2"), want)[0]) == 1
+
+
 def test_a_release_carries_its_pin_and_its_cuda(machine: ReadMachine) -> None:
     releases, _ = vllm_releases(machine("gpu=H100", "driver=580"), Want("vllm"))
     first = releases[0]
