@@ -13,8 +13,9 @@ from flashdoctor.model.rule import Rule
 from flashdoctor.model.snapshot import Snapshot
 from flashdoctor.resolve.commands import partial_commands, restore_fa4
 from flashdoctor.resolve.fixes import NAMES, OF_THE_SYSTEM, OWN, PURE, is_open, is_target, sentence
+from flashdoctor.resolve.rejections import want_obstacles
 from flashdoctor.resolve.repair import Repair, find_repair
-from flashdoctor.resolve.wants import PATHS
+from flashdoctor.resolve.wants import PATHS, Want
 
 _INSTALLS = regex(
     r"\b(?:pip3?|uv pip) install\b.*?[\s\"'](?:torch|vllm|flash-attn|flash-attn-4|transformers)"
@@ -48,8 +49,22 @@ def _planned_fixes(report: Report, found: Repair) -> Iterator[Finding]:
             text = f"{finding.fix.text} The commands of {root.id} mend this as well."
             fix = finding.fix._replace(text=text, commands=(), healed_by=root.id)
             yield finding._replace(fix=fix)
+        elif finding.id not in mended and is_target(finding):
+            yield _left(finding, found)
         else:
             yield finding
+
+
+def _left(finding: Finding, found: Repair) -> Finding:
+    """Take the install commands from what stays wrong with the plan: they would undo it, or fail.
+
+    A plan that leaves an error is only taken where none mends all of them.
+    """
+    want = Want(str(finding.fix.package))
+    obstacles = tuple(want_obstacles(found.machine, (want,), ()))
+    if obstacles or finding.severity == "error":
+        return _unmended(finding, obstacles, f" beside what {found.targets[0].id} installs")
+    return finding
 
 
 def _acts(finding: Finding) -> bool:
@@ -162,7 +177,7 @@ def _staying(found: Repair) -> str:
     return f"; {sentence(kept)} {'stays' if len(kept) == 1 else 'stay'}"
 
 
-def _unmended(finding: Finding, obstacles: Sequence[Rejection]) -> Finding:
+def _unmended(finding: Finding, obstacles: Sequence[Rejection], where: str = "") -> Finding:
     """Leave out of a fix what would not mend it, and say what stands in the way of a plan."""
     fix = finding.fix
     if not is_target(finding):
@@ -171,5 +186,5 @@ def _unmended(finding: Finding, obstacles: Sequence[Rejection]) -> Finding:
     first = next((item for item in obstacles if item.helps.startswith("driver")), None)
     first = first or next(iter(obstacles), None)
     why = f": {first.candidate}: {first.reason}" if first else ""
-    text = f"{fix.text} No releases in the tables mend it on this machine as it is{why}."
+    text = f"{fix.text} No releases in the tables mend it on this machine as it is{where}{why}."
     return finding._replace(fix=fix._replace(text=text.replace("..", "."), commands=kept))

@@ -35,6 +35,12 @@ OF_THE_SYSTEM = ("driver.version", "python.version", "os.platform", "os.glibc")
 PURE = frozenset({"transformers", "fa4"})
 """Packages whose wheel is the same on every system."""
 
+_INDEX_WHEELS = regex(
+    r"\b(?:pip3?|uv pip) install\b.*?[\s\"'](?:torch|vllm)(?:[\s\"'=<>~!\[]|$)"
+    r"|releases/download/\S+\.whl"
+)
+"""Torch, vLLM and wheels by their address: each is made for the machines in the tables."""
+
 _ANY_INSTALL = regex(r"\b(?:pip3?|uv pip) (?:un)?install\b|\.whl\b")
 
 
@@ -51,14 +57,25 @@ def exact_fixes(
         return report
     sure = Snapshot({fact.path: fact for fact in report.snapshot if fact.path not in doubted})
     missing = _missing(targets, sure, tables)
-    if is_outside(read_machine(sure, tables)):
-        return report
+    outside = is_outside(read_machine(sure, tables))
+    if outside:
+        return report._replace(findings=tuple(_outside(item, outside) for item in report.findings))
     if missing:
         general = tuple(_general(item, sure, tables) for item in report.findings)
         return report._replace(findings=general)
     from flashdoctor.resolve.exact import planned  # noqa: PLC0415 - 15 ms, and most need no plan
 
     return report._replace(findings=planned(report, sure, tables, rules))
+
+
+def _outside(finding: Finding, outside: str) -> Finding:
+    """Leave out what installs releases that are not made for such a machine."""
+    fix = finding.fix
+    kept = tuple(line for line in fix.commands if not _INDEX_WHEELS.search(line))
+    if not is_target(finding) or kept == fix.commands:
+        return finding
+    text = f"{fix.text} Nothing is planned here: {outside}."
+    return finding._replace(fix=fix._replace(text=text, commands=kept))
 
 
 def is_target(finding: Finding) -> bool:

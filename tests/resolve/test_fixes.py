@@ -270,9 +270,13 @@ def test_nothing_is_planned_on_what_a_text_only_mentions() -> None:
 
 
 @pytest.mark.parametrize("gpu", ["Orin", "AMD Instinct MI300X"])
-def test_a_machine_outside_the_tables_keeps_its_general_commands(gpu: str) -> None:
+def test_a_machine_outside_the_tables_gets_no_torch_of_another(gpu: str) -> None:
     report = judged([*HOST[:1], f"gpu={gpu}", "torch=2.8.0+cpu", "flash_attn=absent"])
-    assert pipeline.exact_fixes(report) is report
+    left = pipeline.exact_fixes(report)
+    assert not planned(left)
+    for before, after in zip(report.findings, left.findings, strict=True):
+        others = [line for line in before.fix.commands if "download.pytorch.org" not in line]
+        assert list(after.fix.commands) == others
 
 
 def test_a_command_that_would_not_mend_it_goes() -> None:
@@ -325,3 +329,27 @@ def test_a_paste_that_does_not_says_what_is_open() -> None:
     assert fix.commands[0].endswith("--no-build-isolation flash-attn")
     assert {"gpu.compute_capability", "torch.version"} <= set(fix.leaves_open)
     assert "python.version" not in fix.leaves_open
+
+
+def test_what_a_plan_leaves_wrong_is_not_installed_anew() -> None:
+    wheel = "flash_attn-2.5.9+cu122torch2.4cxx11abiFALSE-cp312-cp312-linux_x86_64.whl"
+    stack = ("gpu=V100", "torch=2.9.1+cu128", "vllm=0.16.0", "transformers=5.6.2")
+    report = exact(*HOST, *stack, f"flash_attn={wheel}", require="vllm flash-attn")
+    assert [item.fix.plan.releases for item in planned(report) if item.fix.plan] == [
+        {"transformers": "4.57.6"}
+    ]
+    for id_ in ("FD302", "FD303", "FD611"):
+        fix = named(report, id_).fix
+        assert not [line for line in fix.commands if "flash-attn" in line]
+        assert "beside what FD612 installs: flash-attn: flash-attn 2 needs" in fix.text
+
+
+def test_a_jetson_is_not_sent_to_the_index_of_other_machines() -> None:
+    board = ("gpu=Jetson AGX Orin", "platform=linux_aarch64", "python=3.10", "torch=2.5.0+cpu")
+    report = exact(*board, "flash_attn=absent", require="flash-attn")
+    fix = named(report, "FD203").fix
+    assert fix.commands == ()
+    assert fix.text.endswith(
+        "Jetson and Drive boards take torch from NVIDIA's own index, which no table covers."
+    )
+    assert named(report, "FD306").fix.commands
