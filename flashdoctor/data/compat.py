@@ -158,6 +158,8 @@ _FLASH_ATTN = {
             "ampere": may("text"),
             "backward": may("text"),
             "cuda13_extra": may("text"),
+            "min_driver": may("text"),
+            "min_driver_basis": may("text"),
             "compile": may("text"),
             "namespace_clash": may("text"),
         },

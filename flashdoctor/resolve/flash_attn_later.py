@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from flashdoctor.data.tables import Tables
+from flashdoctor.engine import drivers
 from flashdoctor.engine.checks._flash_attn import at_least
 from flashdoctor.model.plan import Build
 from flashdoctor.model.specifiers import fits
@@ -54,6 +55,13 @@ def fa4_reason(machine: Machine, want: Want) -> Reason | None:
     old = [on for on in machine.capabilities if on.major < _LOWEST_FA4]
     if old:
         return Reason(f"FlashAttention-4 starts at 8.0, this GPU has compute capability {old[0]}")
+    floor = row["min_driver"]
+    if machine.driver and drivers.is_below(machine.driver, floor):
+        return Reason(
+            f"FlashAttention-4 compiles its kernels with nvidia-cutlass-dsl, which needs driver "
+            f"{floor} or newer, this machine has {machine.driver}",
+            f"driver {floor}",
+        )
     return _general(row, machine, want)
 
 

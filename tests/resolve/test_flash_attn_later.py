@@ -43,6 +43,15 @@ def test_python_and_release_are_limits(machine: ReadMachine) -> None:
     assert fa4_reason(machine("gpu=Tesla T4"), FA4) is not None
 
 
+def test_fa4_needs_the_driver_of_its_compiler(machine: ReadMachine) -> None:
+    reason = fa4_reason(machine("gpu=H100", "driver=570.211.01"), FA4)
+    assert reason is not None
+    assert "needs driver 575.51.03 or newer, this machine has 570.211.01" in reason.text
+    for driver in ("575.51.03", "575", "580.65.06"):
+        assert fa4_reason(machine("gpu=H100", f"driver={driver}"), FA4) is None
+    assert fa4_reason(machine("gpu=H100"), FA4) is None
+
+
 @pytest.mark.parametrize(
     ("torch", "facts", "kinds"),
     [
