@@ -14,7 +14,14 @@ Look = Callable[..., View]
 def test_580_is_the_last_branch_before_turing(look: Look, gpu: str) -> None:
     assert judge(look({"gpu.name": gpu, "driver.version": "580.142"})).outcome == "pass"
     judgement = judge(look({"gpu.name": gpu, "driver.version": "590.44.01"}))
-    assert judgement.values == {"advice.branch": "580"}
+    newest = "torch 2.15 is the newest that carries this GPU, as cu126"
+    assert judgement.values == {"advice.branch": "580", "advice.torch": newest}
+
+
+def test_a_kepler_is_sent_to_no_torch_that_left_it_out(look: Look) -> None:
+    judgement = judge(look({"gpu.name": "Tesla K80", "driver.version": "580.65.06"}))
+    newest = "torch 2.7 is the newest that carries this GPU, as cu118"
+    assert judgement.values == {"advice.branch": "470", "advice.torch": newest}
 
 
 def test_windows_numbers_of_the_same_branch_are_no_later_branch(look: Look) -> None:
