@@ -10,6 +10,7 @@ from flashdoctor.model import versions
 from flashdoctor.model.plan import Build, Plan
 from flashdoctor.resolve.machine import ASSUMED_PYTHON, Machine
 from flashdoctor.resolve.search import Candidate, Found
+from flashdoctor.resolve.transformers_releases import is_capped
 from flashdoctor.resolve.vllm_releases import PACKAGE as VLLM
 from flashdoctor.resolve.vllm_releases import attention_note
 from flashdoctor.resolve.wants import Want
@@ -96,7 +97,10 @@ def _transformers_line(chosen: Candidate, want: Want | None) -> str:
     version = chosen.transformers
     if chosen.vllm is None:
         return f"transformers {version} is {_kind(want or Want('transformers'), 'that fits')}."
-    return f"transformers {version} is inside vllm's pin, {chosen.vllm.row['transformers']}."
+    line = f"transformers {version} is inside vllm's pin, {chosen.vllm.row['transformers']}"
+    if want is None and not is_capped(chosen.vllm):
+        line += "; it is of the first series there, and --want transformers plans the newest"
+    return f"{line}."
 
 
 def notes(

@@ -36,7 +36,7 @@ def choose_transformers(
     rows = sorted(
         _rows(machine, want),
         key=lambda row: versions.order(row["version"]) or (),
-        reverse=want is not None or vllm is None or _is_capped(vllm),
+        reverse=want is not None or vllm is None or is_capped(vllm),
     )
     refused: list[Refused] = []
     for row in rows:
@@ -56,7 +56,8 @@ def _rows(machine: Machine, want: Want | None) -> Iterator[Row]:
             yield {**row, "version": version}
 
 
-def _is_capped(vllm: VllmRelease) -> bool:
+def is_capped(vllm: VllmRelease) -> bool:
+    """Whether vLLM's pin has an upper end."""
     return any(operator.startswith("<") for operator, _ in clauses(vllm.row["transformers"]))
 
 

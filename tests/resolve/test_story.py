@@ -69,3 +69,13 @@ def test_an_installed_vllm_that_breaks_is_named(plan_for: PlanFor) -> None:
 def test_wheels_outside_the_index_are_mentioned(plan_for: PlanFor) -> None:
     assert "+cu129 wheels" in " ".join(plan_for("vllm", "gpu=H100", "driver=550").notes)
     assert "+cu129" not in " ".join(plan_for("vllm", "gpu=H100", "driver=580").notes)
+
+
+def test_an_older_transformers_than_the_newest_says_why(plan_for: PlanFor) -> None:
+    def line(wants: str) -> str:
+        found = plan_for(wants, "gpu=H100", "driver=580")
+        return next(text for text in found.why if text.startswith("transformers"))
+
+    assert line("vllm==0.19.1").endswith("--want transformers plans the newest.")
+    assert "--want" not in line("vllm==0.19.1 transformers")
+    assert "--want" not in line("vllm==0.33.0"), "its pin has an upper end"
