@@ -119,7 +119,7 @@ def _sets(scope: _Scope, builds: list[TorchBuild]) -> Iterator[Candidate]:
     for release in releases:
         fitting = [build for build in builds if _goes_with(release, build)]
         if not fitting:
-            scope.refuse(vllm_side.PACKAGE, [_without_torch(release, scope.refused)])
+            scope.refuse(vllm_side.PACKAGE, [_without_torch(release, builds, scope.refused)])
         for build in fitting:
             yield from _around(scope, build, release)
 
@@ -131,9 +131,16 @@ def _goes_with(release: VllmRelease, build: TorchBuild) -> bool:
     return same and published and versions.major(build.cuda) == versions.major(release.cuda)
 
 
-def _without_torch(release: VllmRelease, refused: Mapping[str, list[Refused]]) -> Refused:
+def _without_torch(
+    release: VllmRelease, builds: Sequence[TorchBuild], refused: Mapping[str, list[Refused]]
+) -> Refused:
     """Say why none of the torch builds that a vLLM takes is left."""
     major = versions.major(release.cuda)
+    if builds and PACKAGE not in refused:  # a kept torch is looked for nowhere
+        text = (
+            f"it pins torch {release.torch} with CUDA {major}, and torch {builds[0].full} is kept"
+        )
+        return Refused(vllm_side.PACKAGE, release.version, Reason(text))
     text = f"it pins torch {release.torch} with CUDA {major}, which is not to be had here"
     for item in refused.get(PACKAGE, ()):
         cuda = versions.cuda_of_tag(item.variant) or ""

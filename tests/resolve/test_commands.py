@@ -81,7 +81,7 @@ def test_fa3_by_wheel_and_by_build(planned: Planned) -> None:
 
 @pytest.mark.parametrize(
     ("driver", "requirement"),
-    [("580", "flash-attn-4[cu13]==4.0.0b36"), ("570", "flash-attn-4==4.0.0b36")],
+    [("580", "flash-attn-4[cu13]==4.0.0b36"), ("575", "flash-attn-4==4.0.0b36")],
 )
 def test_fa4_takes_the_extra_of_cuda_13(planned: Planned, driver: str, requirement: str) -> None:
     plan = planned("fa4", "gpu=B200", f"driver={driver}")

@@ -155,7 +155,9 @@ def test_keep_torch_plans_around_it(planned: Planned, plan_for: PlanFor) -> None
     machine = ("gpu=RTX 4090", "driver=580")
     kept = planned("flash-attn", *machine, "torch=2.9.1+cu128", keep=("torch",))
     assert (kept.torch_version, len(kept.builds)) == ("2.9.1+cu128", 1)
-    assert planned("vllm", *machine, "torch=2.8.0+cu128", keep=("torch",)).vllm == "0.10.2"
+    held = plan_for("vllm", *machine, "torch=2.8.0+cu128", keep=("torch",))
+    assert (held.plan and held.plan.vllm) == "0.10.2"
+    assert all(item.reason.endswith("torch 2.8.0+cu128 is kept") for item in held.rejected)
     assert "no torch is installed" in obstacles(plan_for("vllm", *machine, keep=("torch",)))
     cpu = plan_for("vllm", *machine, "torch=2.8.0+cpu", keep=("torch",))
     assert "not a CUDA build" in obstacles(cpu)
