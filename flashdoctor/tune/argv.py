@@ -88,8 +88,10 @@ def parse(words: Sequence[Word], table: FlagTable) -> Parsed:
 
 
 def looks_like_flag(word: str) -> bool:
-    """Whether argparse takes a word for a flag: a dash in front, no number, no blank inside."""
-    return len(word) > 1 and word[0] == "-" and not _NUMBER.fullmatch(word) and " " not in word
+    """Whether argparse takes a word for a flag: a dash, no number, no blank in its name."""
+    if len(word) < 2 or word[0] != "-" or _NUMBER.fullmatch(word):  # noqa: PLR2004 - `-`
+        return False
+    return " " not in word.partition("=")[0]
 
 
 def config_file(words: Sequence[Word]) -> str | None:

@@ -21,6 +21,8 @@ _KEY = regex(
 _ITEM = regex(r"-(?=\s|$)\s*")
 _BLOCK = regex(r"([|>])[+-]?\d?[+-]?\s*(?:#.*)?")
 _COMMENT = regex(r"(?:^|\s)#.*$")
+_QUOTED = regex(r"(?<![^\s,\[{:])(?:\"(?:\\.|[^\"\\])*\"|'[^']*')")
+_QUOTE_OPENS = regex(r"(?<![^\s,\[{:])[\"']")
 _FLOW = regex(
     r"\"(?:\\.|[^\"\\])*\"|'[^']*'|[\[\]{},]|:(?=\s|$)|[^\s\[\]{},\"':][^\[\]{},\n]*?(?=\s*(?:[\[\]{},\n]|:\s|:$|$))"
 )
@@ -168,9 +170,11 @@ def _stripped(line: str) -> str:
         return text
     if text.startswith("#"):
         return ""
-    if any(mark in text for mark in "\"'"):
-        return text
-    return _COMMENT.sub("", text).rstrip()
+    bare = _QUOTED.sub(lambda match: "x" * len(match[0]), text)
+    if _QUOTE_OPENS.search(bare):
+        return text  # the text goes on below
+    comment = _COMMENT.search(bare)
+    return text[: comment.start()].rstrip() if comment else text
 
 
 def _indent(line: str) -> int:
