@@ -11,6 +11,11 @@ from flashdoctor.model.finding import Advice, Evidence, Finding
 from flashdoctor.model.lint import LintFinding, LintReport
 from flashdoctor.model.scrub import scrub_version
 
+_VERBS = (
+    " needs a value", " takes ", " does not take ", " is ", " came in vLLM ", " could be ",
+    " belongs to no flag",
+)  # fmt: skip
+
 
 def redact_lint(report: LintReport) -> LintReport:
     """Return the report without secrets, accounts and home folders."""
@@ -26,13 +31,21 @@ def _redacted(item: LintFinding) -> LintFinding:
         flag=scrub_version(item.flag),
         replacement=replacement,
         where=scrub_version(item.where),
-        finding=_finding(item.finding),
+        finding=_finding(item.finding, item.flag),
     )
 
 
-def _finding(finding: Finding) -> Finding:
+def _title(title: str, flag: str) -> str:
+    """Return a title without secrets; the verb behind `--api-key` is none."""
+    rest = title.removeprefix(flag)
+    if rest != title and rest.startswith(_VERBS):
+        return scrub_version(flag) + scrub_version(rest)
+    return scrub_version(title)
+
+
+def _finding(finding: Finding, flag: str) -> Finding:
     return finding._replace(
-        title=scrub_version(finding.title),
+        title=_title(finding.title, flag),
         detail=scrub_version(finding.detail),
         evidence=tuple(map(_evidence, finding.evidence)),
         fix=Advice(

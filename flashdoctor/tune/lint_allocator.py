@@ -39,6 +39,15 @@ def kv_connector(context: Context, row: Row) -> Iterator[LintFinding]:
         yield _found(setting, row, title, severe=True)
 
 
+def sleep_mode(context: Context, row: Row) -> Iterator[LintFinding]:
+    """Yield that the allocator of sleep mode does not start with segments that grow."""
+    setting = _setting(context)
+    sleeps = context.parsed.last("enable-sleep-mode")
+    if setting is not None and sleeps is not None and not sleeps.negative:
+        title = "sleep mode does not start together with expandable_segments"
+        yield _found(setting, row, title, severe=True)
+
+
 def _setting(context: Context) -> Setting | None:
     found = (one for one in context.command.environment if one.name in _NAMES)
     return next((one for one in found if _ON.search(one.value)), None)

@@ -26,6 +26,8 @@ from flashdoctor.tune.words import Word
 _DEMO = frozenset({"log-level", "reload", "workers"})
 _MANY = frozenset({"append", "LoRAParserAction"})
 _LIKENESS = 0.78
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+"""What word processors and blogs make of `--`."""
 _MARKS = ("$", "{{", "<", "[", "...")
 
 
@@ -237,6 +239,10 @@ def _stray(context: Context) -> Iterator[LintFinding]:
     if context.command.program != "serve" and context.table.release.reached("0.9.0"):
         rest = rest[1:]  # the module's parser takes a model as well
     for word in rest[:1]:
-        if not is_placeholder(word) and not any(map(is_placeholder, context.parsed.words)):
+        if word[:1] in _DASHES:
+            name = "--" + word.lstrip(_DASHES + "-")
+            yield make(STRAY, word, f"{word!s} begins with a dash that is no hyphen",
+                       flag=str(word), replacement=name)  # fmt: skip
+        elif not is_placeholder(word) and not any(map(is_placeholder, context.parsed.words)):
             yield make(STRAY, word, f"{word!s} belongs to no flag", flag=str(word),
                        advice="Leave it out, or quote the value it is part of.")  # fmt: skip

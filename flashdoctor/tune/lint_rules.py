@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from flashdoctor.data.folklore import claim_named
 from flashdoctor.model.lint import LintFinding
 from flashdoctor.model.versions import Capability, capability
-from flashdoctor.tune import lint_allocator
+from flashdoctor.tune import lint_allocator, lint_pairs
 from flashdoctor.tune.argv import Given
 from flashdoctor.tune.flags import Row
 from flashdoctor.tune.kinds import DISAGREE, EXCLUSIVE, NO_COMMAND
@@ -65,25 +65,6 @@ def _sets(given: Given, key: str) -> bool:
     if given.key:
         return given.key.partition(".")[0] == key
     return any(f'"{key}"' in value for value in given.values)
-
-
-def _batch_holds_sequences(context: Context, row: Row) -> Iterator[LintFinding]:
-    batch, seqs = context.parsed.last(_BATCH), context.parsed.last("max-num-seqs")
-    tokens, requests = number_of(batch), number_of(seqs)
-    if batch is None or tokens is None or requests is None or tokens >= requests:
-        return
-    yield make(
-        DISAGREE,
-        batch.written,
-        f"--max-num-batched-tokens {tokens:g} is below --max-num-seqs {requests:g}",
-        flag=text_of(batch),
-        replacement=f"--max-num-batched-tokens {max(requests, 2048):g}",
-        advice=f"A batch needs a token for each request: raise --max-num-batched-tokens to"
-        f" {requests:g} or more (2048 is the usual least), or lower --max-num-seqs.",
-        detail=f"vLLM stops with: max_num_batched_tokens ({tokens:g}) must be greater than or equal"
-        f" to max_num_seqs ({requests:g}).",
-        sources=source_of(row),
-    )
 
 
 def _batch_holds_context(context: Context, row: Row) -> Iterator[LintFinding]:
@@ -195,7 +176,7 @@ def _awq_at_load(context: Context) -> Iterator[LintFinding]:
 
 
 _REQUIREMENTS: dict[str, Callable[[Context, Row], Iterator[LintFinding]]] = {
-    "batch-holds-the-sequences": _batch_holds_sequences,
+    "batch-holds-the-sequences": lint_pairs.batch_holds_sequences,
     "batch-holds-the-context": _batch_holds_context,
     "gpus-on-the-node": _gpus_on_node,
     "bfloat16-needs-ampere": _bfloat16,
@@ -203,4 +184,7 @@ _REQUIREMENTS: dict[str, Callable[[Context, Row], Iterator[LintFinding]]] = {
     "kv-dtype-is-the-models": _kv_dtype,
     "all-reduce-needs-whole-segments": lint_allocator.custom_all_reduce,
     "connector-needs-fixed-segments": lint_allocator.kv_connector,
+    "sleep-needs-whole-segments": lint_allocator.sleep_mode,
+    "tools-need-a-parser": lint_pairs.one_needs_another,
+    "output-log-needs-request-log": lint_pairs.one_needs_another,
 }

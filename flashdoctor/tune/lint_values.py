@@ -20,6 +20,7 @@ from flashdoctor.tune.words import Word
 TRUTHS = {"true": True, "false": False}
 _INT = regex(r"\s*[+-]?\d+(?:_\d+)*\s*")
 _SIZE = regex(r"\s*(\d+(?:\.\d+)?)([kKmMgGtT])\s*")
+_DECIMAL = regex(r"\d*\.\d+")
 _HUMAN = regex(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
 _SCALES = {
     "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12,
@@ -129,7 +130,14 @@ def _nearest(value: str, texts: list[str], flag: Flag) -> str | None:
     if flag.takes == "int":
         number = int(value) if _INT.fullmatch(value) else None
         return None if number is None else min(texts, key=lambda text: abs(int(text) - number))
-    return next(iter(get_close_matches(value, texts, n=1)), None)
+    close = get_close_matches(value, texts, n=5)
+    return max(close, key=lambda text: _begins_alike(value, text), default=None)
+
+
+def _begins_alike(one: str, other: str) -> int:
+    """Return how many letters two texts share from their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _of_int(value: Word, flag: Flag, _context: Context) -> _Wrong | None:
@@ -162,7 +170,9 @@ def _of_float(value: Word, flag: Flag, _context: Context) -> _Wrong | None:
     try:
         number = float(value)
     except ValueError:
-        return _Wrong(f"takes a number, not {value!s}")
+        point = value.replace(",", ".", 1)
+        meant = f"--{flag.name} {point}" if _DECIMAL.fullmatch(point) else None
+        return _Wrong(f"takes a number, not {value!s}", meant)
     if flag.name == "gpu-memory-utilization" and not 0 < number <= 1:
         share = f"--{flag.name} {number / 100:g}" if 1 < number <= 100 else None  # noqa: PLR2004
         return _Wrong(f"is a fraction of the GPU's memory, above 0 and up to 1, not {value!s}",

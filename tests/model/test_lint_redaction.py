@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from flashdoctor.model.finding import Advice, Evidence, Finding
 from flashdoctor.model.lint import Engine, Launched, LintFinding, LintReport
@@ -35,3 +36,14 @@ def test_nothing_private_stays_and_the_rest_does() -> None:
 def test_what_names_nobody_is_left_as_it_is() -> None:
     plain = report("--seed 0 --max-model-len 8192")
     assert redact_lint(plain) == plain
+
+
+def test_the_verb_behind_a_flag_is_no_secret_and_what_follows_it_can_be_one() -> None:
+    found = report("x").findings[0]
+    wants = found.finding._replace(title="--api-key needs a value")
+    says = found.finding._replace(title="--api-key hunter2secret")
+    told = report("x")
+    for finding, title in ((wants, "--api-key needs a value"), (says, "--api-key <secret>")):
+        one = replace(found, flag="--api-key", finding=finding)
+        [clean] = redact_lint(replace(told, findings=(one,))).findings
+        assert clean.finding.title == title

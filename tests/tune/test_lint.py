@@ -62,6 +62,10 @@ def test_no_alarm_is_raised_about_documented_commands(version: str, text: str) -
          "--enforce-eager"),
         ("--model-names x", "0.10.2", "launch-flag-unknown", "--model-names",
          "--served-model-name"),
+        ("--tp 2", "0.20.0", "launch-flag-unknown", "--tp", "--tensor-parallel-size"),
+        ("--n-gpu-layers 99", "0.20.0", "launch-flag-unknown", "--n-gpu-layers", None),
+        ("--max_seq_len 4096", "0.20.0", "launch-flag-unknown", "--max_seq_len",
+         "--max-model-len"),
         ("--tp-size 2", "0.20.0", "launch-flag-unknown", "--tp-size", "--tensor-parallel-size"),
         ("--max-num-sequences 2", "0.20.0", "launch-flag-unknown", "--max-num-sequences",
          "--max-num-seqs"),
@@ -131,6 +135,8 @@ def test_what_is_right_raises_nothing(text: str, version: str) -> None:
          "--limit-mm-per-prompt '{\"image\": 4, \"video\": 1}'"),
         ("--speculative-config nonsense", "0.20.0", None),
         ("--attention-backend FLASHATTN", "0.25.1", "--attention-backend FLASH_ATTN"),
+        ("--attention-backend FLASH_ATTENTION", "0.25.1", "--attention-backend FLASH_ATTN"),
+        ("--gpu-memory-utilization 0,85", "0.25.1", "--gpu-memory-utilization 0.85"),
         ("--enable-chunked-prefill=maybe", "0.8.3", None),
     ],
 )  # fmt: skip
@@ -160,6 +166,9 @@ def test_a_value_that_a_plugin_could_add_is_a_warning() -> None:
         ("--max-cudagraph-capture-size 8 --cudagraph-capture-sizes 1 16", "0.20.0", (),
          "--max-cudagraph-capture-size"),
         ("--kv-cache-dtype float16 --dtype bfloat16", "0.33.0", (), "--kv-cache-dtype"),
+        ("--max-num-batched-tokens 64", "0.9.1", (), "--max-num-batched-tokens"),
+        ("--max-num-seqs 4096", "0.25.1", ("gpu=RTX 4090",), "--max-num-seqs"),
+        ("--max-num-seqs 9000", "0.25.1", (), "--max-num-seqs"),
     ],
 )  # fmt: skip
 def test_flags_that_disagree(text: str, version: str, assumed: tuple[str, ...], flag: str) -> None:
@@ -170,8 +179,69 @@ def test_flags_that_disagree(text: str, version: str, assumed: tuple[str, ...], 
 
 
 @pytest.mark.parametrize(
+    ("text", "version", "assumed"),
+    [
+        ("--max-num-batched-tokens 64", "0.10.2", ()),  # the requests follow it
+        ("--max-num-seqs 4096", "0.25.1", ("gpu=H200",)),
+        ("--max-num-seqs 9000", "0.33.0", ("gpu=B200",)),
+        ("--max-num-seqs 4096", "0.25.1", ()),
+        ("--max-num-seqs 4096", "0.9.1", ("gpu=RTX 4090",)),  # by the context, in V0
+        ("--max-num-seqs 9000 --no-enable-chunked-prefill", "0.25.1", ()),
+        ("--max-num-seqs $SEQS", "0.25.1", ()),
+        ("--max-num-batched-tokens $TOKENS", "0.9.1", ()),
+    ],
+)
+def test_a_batch_that_holds_what_is_not_given(
+    text: str, version: str, assumed: tuple[str, ...]
+) -> None:
+    assert lint(f"vllm serve m {text}", version, *assumed) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "needed"),
+    [
+        ("--enable-auto-tool-choice", "0.6.6", "--tool-call-parser"),
+        ("--enable-auto-tool-choice", "0.25.1", "--tool-call-parser"),
+        ("--enable-log-outputs", "0.12.0", "--enable-log-requests"),
+        ("--enable-log-outputs --no-enable-log-requests", "0.33.0", "--enable-log-requests"),
+    ],
+)
+def test_a_flag_that_needs_another(text: str, version: str, needed: str) -> None:
+    found = only(f"vllm serve m {text}", version)
+    assert (found.finding.name, found.finding.severity) == ("launch-flags-disagree", "error")
+    assert found.finding.title == f"{found.flag} needs {needed}"
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("--enable-auto-tool-choice --tool-call-parser hermes", "0.25.1"),
+        ("--no-enable-auto-tool-choice", "0.25.1"),
+        ("--enable-log-outputs", "0.10.2"),
+        ("--enable-log-outputs --enable-log-requests", "0.33.0"),
+    ],
+)
+def test_a_flag_that_has_what_it_needs(text: str, version: str) -> None:
+    assert lint(f"vllm serve m {text}", version) == ()
+
+
+@pytest.mark.parametrize("dash", ["\u2014", "\u2013", "\u2013\u2013"])
+def test_a_dash_of_a_word_processor_is_named(dash: str) -> None:
+    found = only(f"vllm serve m {dash}max-model-len 4096", "0.25.1")
+    assert (found.finding.name, found.replacement) == ("launch-word-stray", "--max-model-len")
+
+
+def test_a_blank_in_a_value_behind_an_equals_sign_makes_no_word_of_it() -> None:
+    text = """vllm serve m --override-generation-config='{"attn_temperature_tuning": true}'"""
+    assert lint(text, "0.9.1") == ()
+    assert only("vllm serve m --foo='a b'", "0.9.1").flag == "--foo"
+
+
+@pytest.mark.parametrize(
     ("text", "version", "severity"),
     [
+        ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m --enable-sleep-mode",
+         "0.10.2", "error"),
         ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m -tp 2", "0.25.1",
          "warning"),
         (("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m --kv-transfer-config"
