@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from flashdoctor.logs.launches import Launch, find_launch
@@ -29,6 +30,8 @@ _SERVERS: Mapping[str, Program] = {
     "vllm.entrypoints.openai.api_server": "server",
     "vllm.entrypoints.api_server": "demo",
 }
+_SPEAKERS = frozenset({"echo", "printf", "pgrep", "pkill", "grep", "which", "git", "pip", "cat"})
+"""What names a launch and does not make it."""
 _CLI = "vllm.entrypoints.cli.main"
 _EXPORTS = frozenset({"export", "set", "ENV", "Environment", "declare"})
 _CONFIG_KEYS = frozenset({"model", "port", "host", "dtype", "quantization", "tokenizer"})
@@ -140,11 +143,26 @@ def _of_words(words: Sequence[Word], depth: int = 0) -> Iterator[Command]:
             yield _with(command, _docker_settings(head))
         return
     launch = find_launch(words)
+    if launch is None:
+        words = _behind_wrappers(words)
+        launch = find_launch(words) if words else None
     if launch is None or launch.program != "vllm":
         return
     found = _of_launch(launch, words)
     if found is not None:
         yield _with(found, _docker_settings(words))
+
+
+def _behind_wrappers(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the launch that `timeout 60`, `setsid`, `srun` or `"$PY"` stands in front of."""
+    if any(word.rpartition("/")[2] in _SPEAKERS for word in words[:2]):
+        return ()
+    for place, (word, following) in enumerate(pairwise(words)):
+        if word == "-m" and following in _SERVERS:
+            return [Word("python", words[0].line), *words[place:]]
+        if following == "serve" and word.rpartition("/")[2] == "vllm":
+            return words[place:]
+    return ()
 
 
 def _script(words: Sequence[Word]) -> Word | None:

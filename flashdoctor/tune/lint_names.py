@@ -239,7 +239,11 @@ def _stray(context: Context) -> Iterator[LintFinding]:
     if context.command.program != "serve" and context.table.release.reached("0.9.0"):
         rest = rest[1:]  # the module's parser takes a model as well
     for word in rest[:1]:
-        if word[:1] in _DASHES:
+        if word and not word.strip():
+            title = "a backslash with a blank behind it does not continue the line"
+            advice = "Take away the blanks behind the backslash: the command ends there."
+            yield make(STRAY, word, title, flag="\\", advice=advice)
+        elif word[:1] and word[:1] in _DASHES:
             name = "--" + word.lstrip(_DASHES + "-")
             yield make(STRAY, word, f"{word!s} begins with a dash that is no hyphen",
                        flag=str(word), replacement=name)  # fmt: skip

@@ -72,6 +72,10 @@ def one(text: str) -> Command:
         ("vllm serve m --port 80", "serve", "m --port 80", None),
         ("$ sudo /opt/venv/bin/vllm serve m", "serve", "m", None),
         ("uv run vllm serve m", "serve", "m", None),
+        ("timeout 3600 /opt/bin/vllm serve m --port 80", "serve", "m --port 80", None),
+        ('setsid "$PY" -m vllm.entrypoints.openai.api_server --model m', "server", "--model m",
+         None),
+        ("apptainer exec --nv vllm.sif vllm serve m", "serve", "m", None),
         ("python3 -m vllm.entrypoints.openai.api_server --model m", "server", "--model m", None),
         ("python -m vllm.entrypoints.api_server --model m", "demo", "--model m", None),
         ("python -m vllm.entrypoints.cli.main serve m", "serve", "m", None),
@@ -164,3 +168,8 @@ def test_a_config_file_becomes_arguments() -> None:
 def test_nothing_is_refused(text: str) -> None:
     assert isinstance(read_commands(f"vllm serve {text}"), list)
     assert isinstance(read_commands(text, yaml=True), list)
+
+
+@pytest.mark.parametrize("text", ["echo vllm serve m", "pgrep -f vllm serve", "which vllm"])
+def test_what_only_names_a_launch_is_none(text: str) -> None:
+    assert read_commands(text) == []

@@ -231,6 +231,12 @@ def test_a_dash_of_a_word_processor_is_named(dash: str) -> None:
     assert (found.finding.name, found.replacement) == ("launch-word-stray", "--max-model-len")
 
 
+def test_a_blank_behind_a_backslash_is_named() -> None:
+    found = only("vllm serve m \\ \n  --port 80\n", "0.25.1")
+    assert found.finding.name == "launch-word-stray"
+    assert "backslash" in found.finding.title
+
+
 def test_a_blank_in_a_value_behind_an_equals_sign_makes_no_word_of_it() -> None:
     text = """vllm serve m --override-generation-config='{"attn_temperature_tuning": true}'"""
     assert lint(text, "0.9.1") == ()
