@@ -47,7 +47,8 @@ def _parallel(planner: Planner, decision: Decision) -> Iterator[Choice]:
         why = reason.get(planner.request.goal, "tensor-parallel-needed")
         yield planner.reasons.choice("--tensor-parallel-size", size, why)
     if copies > 1:
-        yield planner.reasons.choice("--data-parallel-size", copies, "data-parallel")
+        why = "data-parallel-experts" if planner.request.model.moe else "data-parallel"
+        yield planner.reasons.choice("--data-parallel-size", copies, why)
 
 
 def _length(planner: Planner, decision: Decision) -> Iterator[Choice]:

@@ -43,6 +43,7 @@ class Settings:
     enable_prefix_caching: bool | None = None
     enable_chunked_prefill: bool | None = None
     async_scheduling: bool | None = None
+    enable_expert_parallel: bool = False
     hybrid_kv_cache: bool = True
     kv_cache_memory_bytes: int | None = None
     num_gpu_blocks_override: int | None = None

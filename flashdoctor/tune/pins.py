@@ -133,8 +133,11 @@ _SIZES = (
     "kv-cache-memory-bytes", "max-cudagraph-capture-size",
 )  # fmt: skip
 _SWITCHES = frozenset(
-    {"enforce-eager", "enable-prefix-caching", "enable-chunked-prefill", "async-scheduling"}
-)
+    {
+        "enforce-eager", "enable-prefix-caching", "enable-chunked-prefill", "async-scheduling",
+        "enable-expert-parallel",
+    }
+)  # fmt: skip
 _READERS: Mapping[str, Callable[[str], Any]] = {
     **dict.fromkeys(_SIZES, _size),
     **dict.fromkeys(("kv-cache-dtype", "dtype", "attention-backend"), str),

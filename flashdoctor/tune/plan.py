@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from flashdoctor.data.tables import Tables
 from flashdoctor.model.llm import KEEPS_KV, Model
 from flashdoctor.model.tuning import Attention
-from flashdoctor.tune import attention, memory, spans
+from flashdoctor.tune import attention, memory, partitions, spans
 from flashdoctor.tune.flags import FlagTable
 from flashdoctor.tune.memory import Gpu, MemoryPlan, Settings
 from flashdoctor.tune.need import AMPERE, Need, need_of
@@ -292,7 +292,20 @@ class Planner:
         each = settings.tensor_parallel_size * settings.pipeline_parallel_size
         if self.request.goal != "throughput" or not self._has("data-parallel-size"):
             return 1
-        return max(self.request.gpus // each, 1) if decision.fits else 1
+        most = max(self.request.gpus // each, 1) if decision.fits else 1
+        if self.request.model.moe is None:
+            return most
+        return next(n for n in range(most, 0, -1) if n == 1 or self._divides(settings, n))
+
+    def _divides(self, settings: Settings, copies: int) -> bool:
+        """Whether experts can be divided among all copies, as vLLM does where they are several."""
+        ranks = settings.tensor_parallel_size * copies
+        experts = self.request.model.moe and self.request.model.moe.intermediate
+        whole = settings.enable_expert_parallel
+        parts = partitions.splits(self.request.model, ranks, experts_too=not whole)
+        about = [part for part in parts if part.refusal == partitions.EXPERTS]
+        even = whole or not experts or experts % ranks == 0
+        return even and not any(part.size % part.unit for part in about)
 
     def _share_that_is_free(self, settings: Settings) -> float | None:
         """Return a smaller gpu-memory-utilization where others hold too much for the default."""
@@ -334,11 +347,14 @@ def decide(request: Request, tables: Tables) -> Decision:
 
 
 def _is_better(one: Decision, other: Decision) -> bool:
-    """Whether one decision is better: one that fits, then the longer context."""
-    return (one.fits, one.memory.max_model_len if one.fits else one.memory.longest_model_len) > (
-        other.fits,
-        other.memory.max_model_len if other.fits else other.memory.longest_model_len,
-    )
+    """Whether one decision is better: one that fits, the longer context, the more left for it."""
+    return _worth(one) > _worth(other)
+
+
+def _worth(decision: Decision) -> tuple[bool, bool, int, int]:
+    plan = decision.memory
+    length = plan.max_model_len if decision.fits else plan.longest_model_len
+    return (decision.fits, plan.loads, length, 0 if decision.fits else plan.kv_bytes)
 
 
 def _powers(most: int) -> Iterator[int]:

@@ -34,6 +34,8 @@ def _better(planner: Planner, decision: Decision) -> Iterator[Proposal]:
     if _may_take_fp8(planner, decision):
         other = planner.account(replace(decision.settings, kv_cache_dtype="fp8"))
         yield Proposal(_fp8_text(decision, other), "--allow fp8-kv", changes_output=True)
+    if decision.settings.tensor_parallel_size * decision.data_parallel < planner.request.gpus:
+        yield from _whole_experts(planner, decision)
     if decision.shortened:
         yield from _smaller_weights(planner, decision)
         yield from _more_gpus(planner, decision)
@@ -60,13 +62,15 @@ def _rescues(planner: Planner, decision: Decision) -> Iterator[Proposal]:
             yield _of_change(change)
     if _may_take_fp8(planner, decision):
         other = planner.account(replace(decision.settings, kv_cache_dtype="fp8"))
-        if other.fits or _usable(planner, other):
+        if other.fits or (other.loads and _usable(planner, other)):
             length = min(other.longest_model_len, other.max_model_len)
             text = f"fp8 KV cache would hold {length:,} tokens of context; changes outputs slightly"
             yield Proposal(text, "--allow fp8-kv", changes_output=True)
+    yield from _whole_experts(planner, decision)
     yield from _more_gpus(planner, decision)
-    yield from _smaller_weights(planner, decision)
-    yield from _smaller_model(planner, decision)
+    if decision.memory.loads:
+        yield from _smaller_weights(planner, decision)
+        yield from _smaller_model(planner, decision)
 
 
 def _usable(planner: Planner, plan: MemoryPlan) -> bool:
@@ -76,7 +80,7 @@ def _usable(planner: Planner, plan: MemoryPlan) -> bool:
 
 def _shorter(planner: Planner, decision: Decision) -> Iterator[Proposal]:
     length = planner.longest_safe(decision.memory)
-    if length:
+    if length and planner.account(replace(decision.settings, max_model_len=length)).fits:
         text = f"a context of {length:,} tokens fits, which serves short requests only"
         yield Proposal(text, f"--max-model-len {length}")
 
@@ -88,10 +92,24 @@ def _of_change(change: Change) -> Proposal:
     return Proposal(text, option, changes_output=change.changes_output)
 
 
+def _whole_experts(planner: Planner, decision: Decision) -> Iterator[Proposal]:
+    """Propose to leave experts whole, and fewer ranks, where quantised blocks do not divide."""
+    for ranks in planner.parallel_sizes():
+        plain = _with(decision.settings, planner, ranks)
+        whole = replace(plain, enable_expert_parallel=True)
+        size = f"--pin tensor-parallel-size={ranks}"
+        if planner.request.model.moe is None or planner.account(plain).loads:
+            continue
+        if planner.account(whole).fits:
+            text = f"{ranks} GPUs with whole experts on each, as their blocks do not divide"
+            yield Proposal(text, f"{size} --pin enable-expert-parallel")
+            return
+
+
 def _more_gpus(planner: Planner, decision: Decision) -> Iterator[Proposal]:
     """Propose the smallest number of such GPUs on which the whole context fits."""
     ranks = decision.settings.tensor_parallel_size * 2
-    while ranks <= _MOST_GPUS and planner.request.model.heads % ranks == 0:
+    while ranks <= MOST_GPUS and planner.request.model.heads % ranks == 0:
         other = planner.account(_with(decision.settings, planner, ranks))
         if other.fits:
             text = f"{ranks} such GPUs hold {other.max_model_len:,} tokens of context"
@@ -100,7 +118,7 @@ def _more_gpus(planner: Planner, decision: Decision) -> Iterator[Proposal]:
         ranks *= 2
 
 
-_MOST_GPUS = 16
+MOST_GPUS = 16
 
 
 def _with(settings: Settings, planner: Planner, ranks: int) -> Settings:

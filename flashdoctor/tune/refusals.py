@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from flashdoctor.tune import spans
+from flashdoctor.tune import partitions, spans
 from flashdoctor.tune.memory_types import GIB
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def before_loading(case: Case) -> str | None:
     if model.heads % settings.tensor_parallel_size:
         ranks = settings.tensor_parallel_size
         return words(case, "heads-not-divisible", heads=model.heads, ranks=ranks)
-    return _too_long_for_model(case) or _batch(case) or _not_free(case)
+    return partitions.refused(case) or _too_long_for_model(case) or _batch(case) or _not_free(case)
 
 
 def longest_allowed(case: Case) -> int:

@@ -33,7 +33,8 @@ def report(  # noqa: PLR0913 - a plan, and what others say of the same machine a
     planner = Planner(request, tables)
     decision = planner.decide()
     refusal = refusal_of(decision)
-    own = tune_findings.findings_of(request, decision)
+    proposed = proposals.proposals_of(planner, decision)
+    own = tune_findings.findings_of(request, decision, proposed)
     found = (*own, *findings)
     failed = not decision.fits or any(item.severity == "error" for item in found)
     flags, variables = chosen_flags(planner, decision), chosen_variables(planner)
@@ -54,7 +55,7 @@ def report(  # noqa: PLR0913 - a plan, and what others say of the same machine a
         attention=decision.attention,
         refusal=refusal,
         refusal_offline=refusal_offline(planner, decision),
-        proposals=proposals.proposals_of(planner, decision),
+        proposals=proposed,
         findings=found,
         notes=(*notes, *decision.memory.notes),
         matrix_date=tables.date,

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flashdoctor.model.finding import Advice, Evidence, Finding
+from flashdoctor.model.tuning import Proposal
 from flashdoctor.tune.kinds import DOES_NOT_FIT, NO_BACKEND, SHORTENED, Kind
 from flashdoctor.tune.plan import SHORTEST, Decision, Request
+from flashdoctor.tune.proposals import MOST_GPUS
 
 GIB = 1 << 30
 
 
-def findings_of(request: Request, decision: Decision) -> tuple[Finding, ...]:
-    """Return what a reader has to know of a decision."""
-    return tuple(_findings(request, decision))
+_NO_WAY = "No setting and no number of these GPUs that was tried is enough, up to {most} of them."
+_OTHERWISE = " Take GPUs with more memory, more nodes of them, or a smaller or quantised model."
+_REFUSED = "Change what vLLM names."
 
 
-def _findings(request: Request, decision: Decision) -> Iterator[Finding]:
+def findings_of(
+    request: Request, decision: Decision, proposed: Sequence[Proposal] = ()
+) -> tuple[Finding, ...]:
+    """Return what a reader has to know of a decision; `proposed` is what would make it fit."""
+    return tuple(_findings(request, decision, proposed))
+
+
+def _findings(
+    request: Request, decision: Decision, proposed: Sequence[Proposal]
+) -> Iterator[Finding]:
     if decision.attention.refused:
         source = decision.attention.source
         yield _finding(NO_BACKEND, detail=decision.attention.why, source=source)
@@ -27,6 +38,7 @@ def _findings(request: Request, decision: Decision) -> Iterator[Finding]:
             title="" if loads else "vLLM refuses this launch",
             detail=_missing(request, decision),
             evidence=_account(decision) if loads else (),
+            fix=_way_out(decision, proposed),
         )
     elif decision.shortened:
         length, limit = decision.memory.max_model_len, request.model.max_positions or 0
@@ -36,6 +48,15 @@ def _findings(request: Request, decision: Decision) -> Iterator[Finding]:
             detail=SHORTENED.about,
             evidence=_account(decision),
         )
+
+
+def _way_out(decision: Decision, proposed: Sequence[Proposal]) -> str:
+    """Return what to do where nothing fits: never a word of proposals that are not there."""
+    if proposed:
+        return DOES_NOT_FIT.fix
+    if not decision.memory.loads:
+        return _REFUSED
+    return _NO_WAY.format(most=MOST_GPUS) + _OTHERWISE
 
 
 def _missing(request: Request, decision: Decision) -> str:
@@ -65,13 +86,14 @@ def _account(decision: Decision) -> tuple[Evidence, ...]:
     return (Evidence(value=said, where="the memory account", fact="gpu.memory_mib"),)
 
 
-def _finding(
+def _finding(  # noqa: PLR0913 - a finding is that much
     kind: Kind,
     *,
     detail: str,
     title: str = "",
     source: str = "",
     evidence: tuple[Evidence, ...] = (),
+    fix: str = "",
 ) -> Finding:
     return Finding(
         id=kind.id,
@@ -83,6 +105,6 @@ def _finding(
         layer=kind.layer,
         detail=detail,
         evidence=evidence,
-        fix=Advice(text=kind.fix),
+        fix=Advice(text=fix or kind.fix),
         sources=(source or kind.source,),
     )

@@ -127,7 +127,7 @@ def test_settings_that_contradict_each_other() -> None:
 def test_every_refusal_has_its_values() -> None:
     known = {
         "length", "needed", "available", "longest", "tokens", "free", "total", "utilization",
-        "requested", "derived", "batched", "seqs", "heads", "ranks",
+        "requested", "derived", "batched", "seqs", "heads", "ranks", "size", "unit",
     }  # fmt: skip
     for row in TABLES.table("launch/memory")["refusal"]:
         assert set(re.findall(r"\{(\w+)\}", row["text"])) <= known
