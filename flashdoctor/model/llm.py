@@ -46,6 +46,8 @@ class MLA(NamedTuple):
     v_head: int
     q_lora: int | None
     indexer_head_dim: int | None = None
+    compressed: bool = True
+    """Whether the cache keeps the latent; vLLM keeps MiniCPM3's keys and values whole."""
 
 
 class MoE(NamedTuple):

@@ -145,7 +145,10 @@ def uses_mla(case: Case) -> bool:
     """Whether the latent is cached instead of full heads: 0.7.1 on, unless it is turned off."""
     known = spans.order(case.version) >= spans.order("0.7.1")
     return (
-        case.model.mla is not None and known and case.settings.variable("VLLM_MLA_DISABLE") != "1"
+        case.model.mla is not None
+        and case.model.mla.compressed
+        and known
+        and case.settings.variable("VLLM_MLA_DISABLE") != "1"
     )
 
 

@@ -59,7 +59,7 @@ def need_of(  # noqa: PLR0913 - one setting is one parameter
     bundled: frozenset[int] | None = None,
 ) -> Need:
     """Return what this model asks of an attention backend."""
-    mla = model.mla
+    mla = model.mla if model.mla and model.mla.compressed else None
     return Need(
         capability=gpu,
         dtype=dtype,

@@ -81,6 +81,10 @@ def type_of(fields: Fields) -> str:
     return (fields.text("model_type") or "").removesuffix("_text")
 
 
+_WHOLE_CACHE = frozenset({"minicpm3"})
+"""Latent attention that vLLM runs as any other: not in is_deepseek_mla of 0.25.1."""
+
+
 def read_shape(fields: Fields) -> Shape:
     """Return the sizes; `InputError` where one is missing without which nothing can be said."""
     model_type = type_of(fields)
@@ -92,7 +96,7 @@ def read_shape(fields: Fields) -> Shape:
     layers = read_layers(fields, model_type, count)
     heads = _heads(fields, layers)
     width = _head_dim(fields, model_type, hidden, heads)
-    mla = read_mla(fields)
+    mla = read_mla(fields, model_type, hidden // heads if heads else 0)
     moe, expert_layers = _moe(fields, model_type, count)
     return Shape(
         fields=fields,
@@ -159,18 +163,23 @@ def _intermediate(fields: Fields, model_type: str, hidden: int) -> int:
     return 4 * hidden if model_type in _GPT_WIDE else 0
 
 
-def read_mla(fields: Fields) -> MLA | None:
-    """Return the sizes of latent attention, None where the model has none."""
+def read_mla(fields: Fields, model_type: str = "", usual: int = 0) -> MLA | None:
+    """Return the sizes of latent attention, None where the model has none.
+
+    `usual` is the width of a head where the model's class fills in that of the values.
+    """
     rank = fields.whole("kv_lora_rank", least=1)
     if rank is None:
         return None
+    whole = model_type in _WHOLE_CACHE
     return MLA(
         kv_lora_rank=rank,
         qk_rope=fields.needed("qk_rope_head_dim"),
         qk_nope=fields.whole("qk_nope_head_dim") or 0,
-        v_head=fields.needed("v_head_dim"),
+        v_head=fields.whole("v_head_dim") or usual if whole else fields.needed("v_head_dim"),
         q_lora=fields.whole("q_lora_rank", least=1),
         indexer_head_dim=fields.whole("index_head_dim", least=1),
+        compressed=not whole,
     )
 
 

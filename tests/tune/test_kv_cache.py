@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from flashdoctor.tune.kv_cache import (
     state_bytes,
     uses_mla,
 )
-from flashdoctor.tune.memory import Gpu, Settings
+from flashdoctor.tune.memory import Gpu, Settings, plan
 
 MODELS = Path(__file__).resolve().parent.parent / "data" / "models"
 TABLES = load_tables()
@@ -269,3 +270,16 @@ def test_the_longest_is_the_last_that_fits(
 @given(value=st.integers(0, 10**12), step=st.integers(1, 10**6))
 def test_ceil(value: int, step: int) -> None:
     assert (ceil(value, step) - 1) * step < value <= ceil(value, step) * step or value == 0
+
+
+def test_latent_attention_that_vllm_runs_as_any_other_keeps_whole_heads() -> None:
+    body = {
+        "architectures": ["MiniCPM3ForCausalLM"], "model_type": "minicpm3", "hidden_size": 2560,
+        "num_hidden_layers": 62, "num_attention_heads": 40, "num_key_value_heads": 40,
+        "intermediate_size": 6400, "vocab_size": 73448, "max_position_embeddings": 32768,
+        "torch_dtype": "bfloat16", "kv_lora_rank": 256, "q_lora_rank": 768,
+        "qk_nope_head_dim": 64, "qk_rope_head_dim": 32,
+    }  # fmt: skip
+    model = parse_config(json.dumps(body), "minicpm3")
+    found = plan(model, GPU, Settings(max_model_len=4096), "0.25.1", tables=TABLES)
+    assert found.kv_bytes_per_token == 62 * 40 * 96 * 2 * 2
