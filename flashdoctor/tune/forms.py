@@ -23,6 +23,7 @@ _ASSIGNMENT = regex(r"([A-Za-z_]\w*)=(.*)", 16)  # 16: re.DOTALL
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash"})
 _YAML = regex(r"(?:\s*(?:#[^\n]*)?\n)*(?:---|[ ]*(?:- )?[\w.\"'/-]+[ ]*:(?:[ \t]|\n|$)|[ ]*- )")
 _UNIT = regex(r"^(ExecStart|Environment|ENTRYPOINT|CMD|ENV|RUN)(?:=|[ \t]+)", 8)  # 8: re.MULTILINE
+_FROM = regex(r"(?im)^FROM[ \t]+(?:--\S+[ \t]+)?(\S+)")
 _PREFIX = regex(r"(?:[-@:+!]*)")
 _TAG = regex(r"[^\s:]+(?:/[^\s:]+)*:v?(\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)\b.*")
 _IMAGE = regex(r"(?:\S*/)?vllm[\w.-]*-openai(?:[:@]\S*)?")
@@ -85,10 +86,13 @@ def _as_shell(text: str) -> str:
     """Turn the lines of unit files and Dockerfiles that hold commands into shell."""
     if not _UNIT.search(text):
         return text
-    return "\n".join(map(_unit_line, text.split("\n")))
+    named = _FROM.findall(text)
+    image = named[-1] if named and _IMAGE.fullmatch(named[-1]) else ""
+    return "\n".join(_unit_line(line, image) for line in text.split("\n"))
 
 
-def _unit_line(line: str) -> str:
+def _unit_line(line: str, image: str = "") -> str:
+    """Return a line as shell; flags alone are what `image` is handed."""
     match = _UNIT.match(line)
     if match is None:
         return line
@@ -101,8 +105,12 @@ def _unit_line(line: str) -> str:
         words = json.loads(rest)
     except ValueError:
         return rest
+    if not isinstance(words, list):
+        return rest
     quoted = ("'" + str(word).replace("'", "'\\''") + "'" for word in words)
-    return " ".join(quoted) if isinstance(words, list) else rest
+    flags_only = match[1] == "CMD" and str(*words[:1]).startswith("-")
+    front = f"docker run {image} " if image and flags_only else ""
+    return front + " ".join(quoted)
 
 
 def _in_shell(text: str, first_line: int = 1, depth: int = 0) -> Iterator[Command]:

@@ -72,6 +72,8 @@ def one(text: str) -> Command:
         ("vllm serve m --port 80", "serve", "m --port 80", None),
         ("$ sudo /opt/venv/bin/vllm serve m", "serve", "m", None),
         ("uv run vllm serve m", "serve", "m", None),
+        ('FROM vllm/vllm-openai:v0.20.2\nCMD ["--model", "m", "--port", "80"]\n', "server",
+         "--model m --port 80", "0.20.2"),
         ("timeout 3600 /opt/bin/vllm serve m --port 80", "serve", "m --port 80", None),
         ('setsid "$PY" -m vllm.entrypoints.openai.api_server --model m', "server", "--model m",
          None),
@@ -170,6 +172,8 @@ def test_nothing_is_refused(text: str) -> None:
     assert isinstance(read_commands(text, yaml=True), list)
 
 
-@pytest.mark.parametrize("text", ["echo vllm serve m", "pgrep -f vllm serve", "which vllm"])
+@pytest.mark.parametrize(
+    "text", ["RUN 5\nCMD null\n", "echo vllm serve m", "pgrep -f vllm serve", "which vllm"]
+)
 def test_what_only_names_a_launch_is_none(text: str) -> None:
     assert read_commands(text) == []
