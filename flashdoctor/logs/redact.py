@@ -25,9 +25,18 @@ _NAMED = re.compile(
     r"(?i)(?:pass(?:word|wd|phrase|code)?|secret|token|credentials?|authorization"
     r"|(?:api|access|private|auth|account|secret|license)[_-]?key)[\"']?\s*[:=]\s*\\?[\"']?\s*$"
 )
+# An environment variable of Kubernetes: its value stands on the next line.
+_VARIABLE = re.compile(
+    r"(?i)\bname[\"']?:\s*[\"']?[\w.-]*(?:token|secret|passw(?:or)?d|credentials?|[_-]key|_pat)"
+    r"[\w-]*[\"']?,?\s*$"
+)
+_VALUE = re.compile(r"(?i)(.{0,80}?\bvalue[\"']?:\s*)(?=\S)")
 _NAME = "password="
 _BROKEN_AT = 60
-_REST = re.compile(r"(?![\w.-]+[=<>~!]=)(?=[\w+/=.~-]*\d)(?=[\w+/=.~-]*[A-Za-z])[\w+/=.~-]{4,}")
+_REST = re.compile(
+    r"(?:[ \t]+(?=[\w+/=.~-]{20}))?(?![\w.-]+[=<>~!]=)"
+    r"(?=[\w+/=.~-]*\d)(?=[\w+/=.~-]*[A-Za-z])[\w+/=.~-]{4,}"
+)
 
 
 def redact(parts: Iterable[Iterable[bytes]]) -> Iterator[str]:
@@ -59,6 +68,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self._key_lines = 0  # of a private key that may still come
+        self._variable = False  # the line ended with the name of a variable that is a secret
         self._named = False  # the line ended with the name of a secret
         self._broken = False  # the line ended inside a secret, at what may be a terminal's width
 
@@ -76,6 +86,7 @@ class _Lines:
             shown = self._scrub_rest(text)
         self._broken = len(text) >= _BROKEN_AT and shown.endswith(SECRET)
         self._named = _NAMED.search(text) is not None
+        self._variable = _VARIABLE.search(text) is not None
         return shown + "\n"
 
     def _scrub_key(self, text: str) -> str:
@@ -91,6 +102,9 @@ class _Lines:
     def _scrub_rest(self, text: str) -> str:
         if self._named:
             return scrub_line(_NAME + text.strip())[len(_NAME) :]
+        value = _VALUE.match(text) if self._variable else None
+        if value:
+            return scrub_line(value[1] + _NAME + text[value.end() :]).replace(_NAME, "", 1)
         rest = _REST.match(text) if self._broken else None
         if rest:
             return SECRET + scrub_line(text[rest.end() :])

@@ -7,112 +7,27 @@ What is cut leaves a mark behind (`<secret>`, `<uuid>`, `<ip>`, `<host>`, `<user
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
 
-_Swap: TypeAlias = str | Callable[[re.Match[str]], str]
+from flashdoctor.model.secret_patterns import GAP, SECRETS, Rule
 
 _ROUNDS = 10  # far more than any text needed; cutting one thing can bring another to light
 
 
-class _Rule(NamedTuple):
-    """What to cut. A pattern is compiled when the first text holds one of the rule's `needles`.
-
-    Needles are lower case; compiling them all at import would cost more than most runs need.
-    """
-
-    needles: tuple[str, ...]
-    pattern: str
-    swap: _Swap
-
-
-# A value behind `key=`: quoted, or up to the next blank.
-_VALUE = r"""(?:"[^"\n]*"|'[^'\n]*'|\S)+"""
-_GAP = r"""["']?[ \t]*(?:=|:(?!:))[ \t]*"""
-
-_SECRETS = (
-    _Rule(
-        ("-----begin",),
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*KEY-----|\Z)",
-        "<secret>",
-    ),
-    _Rule(("@",), r"(?<=://)[^\s/]+@[^\s/:?#@]*", "<secret>@<host>"),
-    _Rule(
-        ("authorization", "cookie"),
-        rf"(?i)((?:authorization|cookie){_GAP})[^\r\n]+",
-        r"\1<secret>",
-    ),
-    _Rule(
-        ("ssh-", "ecdsa-", "sha256:", "md5:"),
-        r"\b((?:sk-)?(?:ssh-[\w-]+|ecdsa-sha2-[\w-]+)(?:@openssh\.com)?[ \t]+)AAAA[\w+/=]+"
-        r"|\b((?:SHA256:(?=[\w+/]{43}(?![\w+/])))|MD5:(?=(?:[0-9a-f]{2}:){15}))[\w+/:]+",
-        lambda match: f"{match[1] or match[2]}<secret>",
-    ),
-    _Rule(("login",), r"(?i)(\blogin[ \t]+)\S+([ \t]+password[ \t]+)\S+", r"\1<user>\2<secret>"),
-    _Rule(("wandb",), r"(\bwandb[ \t]+login[ \t]+(?:--[\w-]+[ \t]+)*)[\w-]{20,}", r"\1<secret>"),
-    _Rule(("auth",), r"""(["']auth["'][ \t]*:[ \t]*["'])[\w+/=]{8,}""", r"\1<secret>"),
-    _Rule(
-        ("/services/", "/webhooks/"),
-        r"(?i)(\b(?:hooks\.slack|discord(?:app)?)\.com/(?:services|api/webhooks)/)[\w/-]+",
-        r"\1<secret>",
-    ),
-    _Rule(("bearer",), r"(?i)\b(bearer[ \t]+)[\w.~+/=-]{8,}", r"\1<secret>"),
-    _Rule(
-        ("?", "&"),
-        r"(?i)([?&][\w-]{0,40}(?:sig|signature|credential|key|token|auth|code|secret|password)[\w-]*=)"
-        r"[^&\s#]+",
-        r"\1<secret>",
-    ),
-    _Rule(
-        ("pass", "pwd", "secret", "credential", "key", "_pat"),
-        r"(?i)((?:pass(?:word|wd|phrase|code)|[_-]pass|[_-]pat(?![_-])|pwd|secret|credentials?|api[_-]?key|"
-        r"(?:access|private|auth|account|secret|license)[_-]?key)(?:[_-][\w-]*)?"
-        rf"{_GAP}){_VALUE}",
-        r"\1<secret>",
-    ),
-    _Rule(  # a short number behind `token` is a count
-        ("token",),
-        rf"(?i)(token(?:[_-][\w-]*)?{_GAP})(?!\d{{1,7}}(?![\w.-])){_VALUE}",
-        r"\1<secret>",
-    ),
-    _Rule(
-        ("--",),
-        rf"(?i)((?<![\w-])--[\w-]{{0,40}}(?:token|key|passw(?:or)?d|secret)[ \t]+)(?!-){_VALUE}",
-        r"\1<secret>",
-    ),
-    _Rule(
-        ("hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "gl", "xox",
-         "akia", "asia", "aiza", "npm_", "pypi-", "nvapi-", "dckr_", "gsk_", "r8_", "ya29.",
-         "eyj", "sg.", "_live_", "_test_", "hvs.", "hvb.", "dapi", "tskey-", "ltai", "dop_v1_"),
-        r"(?:hf_[A-Za-z0-9]{20,}|hf_(?=[A-Za-z]*[0-9A-Z])[A-Za-z0-9]{8,}"
-        r"|sk-(?:proj|ant|svcacct|admin|or|lf)-[\w-]{12,}|sk-[A-Za-z0-9]{20,}"
-        r"|(?<![A-Za-z])sk-(?=[\w-]{0,40}\d)[\w-]{12,}"
-        r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|gl(?:pat|rt|dt|ptt|ft|soat|oas|cbt|imt|agent)-[\w-]{16,}"
-        r"|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{30,}"
-        r"|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{16,}|nvapi-[\w-]{16,}|dckr_(?:pat|oat)_[\w-]{16,}"
-        r"|(?<![\w.])SG\.[\w-]{16,}\.[\w-]{16,}|[rps]k_(?:live|test)_[A-Za-z0-9]{16,}"
-        r"|(?<![\w.])hv[sb]\.[\w-]{20,}|\bdapi[0-9a-f]{32}|tskey-[\w-]{16,}"
-        r"|\bLTAI[A-Za-z0-9]{12,}|dop_v1_[0-9a-f]{40,}"
-        r"|gsk_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|ya29\.[\w-]{20,}"
-        r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)",
-        "<secret>",
-    ),
-)  # fmt: skip
-
 _UUIDS = (
-    _Rule(("-",), r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", "<uuid>"),
-    _Rule(
+    Rule(("-",), r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", "<uuid>"),
+    Rule(
         ("gpu-", "mig-"),
         r"(?i)\b(GPU|MIG)-(?:[0-9a-f]{8}|(?=[a-f]*\d)[0-9a-f]{4,})(?:-[0-9a-f]+)*(?![0-9a-z])",
         r"\1-<uuid>",
     ),
-    _Rule(
+    Rule(
         ("pdi", "guid"),
         r"(?i)(\b(?:pdi|guid)[\"']?\s*[:=]\s*[\"']?)(?:0x)?[0-9a-f][0-9a-f:]{11,}",
         r"\1<uuid>",
     ),
-    _Rule(("",), r"(?<![0-9A-Za-z])[0-9a-fA-F]{32}(?![0-9A-Za-z])", "<uuid>"),
+    Rule(("",), r"(?<![0-9A-Za-z])[0-9a-fA-F]{32}(?![0-9A-Za-z])", "<uuid>"),
 )
 
 
@@ -124,27 +39,33 @@ def _shorten_home(match: re.Match[str]) -> str:
 _WINDOWS_NAME = r"""[^\\/:*?"<>|\s]+"""
 
 _HOMES = (
-    _Rule(
-        ("users",),
-        r"(?i)[A-Z]:[\\/]+Users[\\/]+"
+    Rule(
+        ("users", "documents and"),
+        r"(?i)[A-Z]:[\\/]+(?:Users|Documents and Settings)[\\/]+"
         rf"(?:{_WINDOWS_NAME}(?: {_WINDOWS_NAME})*(?=[\\/])|{_WINDOWS_NAME})",
         "~",
     ),
-    _Rule((":users",), r"(?i)(?<![a-z])[A-Z]:Users[^\s\"'/:\\]+", "~"),  # its `\` lost to a shell
-    _Rule(
-        ("\\home\\", "\\users\\"),
-        r"(?i)(\\+(?:home|users)\\+)"
+    Rule((":users",), r"(?i)(?<![a-z])[A-Z]:Users[^\s\"'/:\\]+", "~"),  # its `\` lost to a shell
+    Rule(
+        ("\\home", "\\users"),
+        r"(?i)(\\+(?:home|users)\$?\\+)"
         rf"(?:{_WINDOWS_NAME}(?: {_WINDOWS_NAME})*(?=\\)|{_WINDOWS_NAME})",
         r"\1~",
     ),
-    _Rule(
+    Rule(
+        ("/mnt/",),
+        rf"(/mnt/[a-z]/[Uu]sers/){_WINDOWS_NAME}(?: [A-Z]{_WINDOWS_NAME}){{1,2}}(?=/)",
+        r"\1~",
+    ),
+    Rule(
         ("/home", "/users/"),
         r"""(/+(?:homes?\d{0,3}|[Uu]sers)/+)[^/\s:;,"'|<>()\[\]{}]+""",
         _shorten_home,
     ),
-    _Rule(("/media/",), r"(?<![\w.~-])((?:/run)?/media/)[^/\s<]+(?=/)", r"\1<user>"),
-    _Rule(("/root",), r"(?<![\w./~-])/root(?![\w.-])", "~"),
-    _Rule(("~",), r"(?<![\w/.~])~[A-Za-z_][\w-]*(?=/)", "~"),
+    Rule(("/media/",), r"(?<![\w.~-])((?:/run)?/media/)[^/\s<]+(?=/)", r"\1<user>"),
+    Rule(("/scratch",), r"(?<![\w.~-])((?:/\w+)?/scratch\d*/)[^/\s<]+(?=/)", r"\1<user>"),
+    Rule(("/root",), r"(?<![\w./~-])/root(?![\w.-])", "~"),
+    Rule(("~",), r"(?<![\w/.~])~[A-Za-z_][\w-]*(?=/)", "~"),
 )
 
 # What stands behind `@` in a symbol's name: `memcpy@GLIBC_2.14`, `cudaMalloc@libcudart.so.12`.
@@ -163,38 +84,87 @@ def _hide_account(match: re.Match[str]) -> str:
     return match[0] if "://" in word else "<user>@<host>"  # a revision: `git+https://...@main`
 
 
+_NAMED_ADDRESS = r"(?=[ \t]+<(?:[^<>\s@]{1,100}@|<email>))"
+_MODE = r"[bcdlps-](?:[r-][w-][xsStT-]){3}[.+@]?[ \t]+\d+[ \t]+"
+
+
+def _hide_owner(match: re.Match[str]) -> str:
+    group = "<user>" if match[2] == match[4] else match[4]
+    return f"{match[1]}<user>{match[3]}{group}"
+
+
 _PEOPLE = (
-    _Rule(("@",), r"(?<![\w.+%-])[\w.+%-]+@([A-Za-z0-9](?:[\w.-]*\w)?)", _hide_account),
-    _Rule(("\\\\",), r"(?<![\w:\\>])\\\\[\w.-]+(?=\\)", r"\\\\<host>"),
-    _Rule(("ip-",), r"(?i)\bip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]*\w)?", "<host>"),
-    _Rule(
+    Rule(
+        ("@", "<email>"),
+        r"\b[^\W\d_a-z][\w.'-]*(?:[ \t][^\W\d_a-z][\w.'-]*){1,3}"
+        + _NAMED_ADDRESS
+        + r"|(?<=Author: )[\w.'-]+(?: [\w.'-]+){0,3}"
+        + _NAMED_ADDRESS,
+        "<user>",
+    ),
+    Rule(("rw", "r-"), rf"({_MODE})(?!root\b)(\w[\w.-]*)([ \t]+)(\w[\w.-]*)", _hide_owner),
+    Rule(  # ps aux: account, process, two shares
+        (" 0.", " 1", " 2", " 3", " 4", " 5", " 6", " 7", " 8", " 9"),
+        r"(?m)^(?!root\b)[\w.-]+\+?(?=[ \t]+\d+[ \t]+\d+\.\d[ \t]+\d+\.\d[ \t]+\d)",
+        "<user>",
+    ),
+    Rule(  # gpustat: account and memory of each process
+        ("m)",),
+        r"(?<=[|\s])(?!root\b)[A-Za-z_][\w.-]*(?=(?:[:/][\w.+-]+)?(?:/\d+)?\(\d+M\))",
+        "<user>",
+    ),
+    Rule(
+        ("user", "account", "login", "owner", "whoami"),
+        r"(?i)(\b(?:user(?:name)?|account|login|owner|whoami)\b[\"']?[^\w\n<]{1,4})[\w.-]+\\+[\w.-]+",
+        r"\1<user>",
+    ),
+    Rule(("userdomain",), r"(?i)(\buserdomain\w*=)\w[\w.-]*(?:\\+[\w.-]+)?", r"\1<host>"),
+    Rule(("arn:",), r"(\barn:aws[\w-]*:[\w-]*:[\w-]*:)\d{12}(?=:)", r"\1<user>"),
+    Rule(
+        ("account",),
+        r"(?i)(\b(?:aws_)?account_?id[\"']?[ \t]*[:=][ \t]*[\"']?)\d{12}\b",
+        r"\1<user>",
+    ),
+    Rule(("i-",), r"(?<![\w-])i-(?=[a-f]*\d)(?:[0-9a-f]{17}|[0-9a-f]{8})(?![\w-])", "<host>"),
+    Rule(  # NCCL's own prefix: host, process, thread
+        ("nccl ",),
+        r"(?<![\w.<-])\w[\w.-]*(?=:\d{1,8}:\d{1,8} (?:\[[\w,. ]{1,12}\] ){0,2}NCCL )",
+        "<host>",
+    ),
+    Rule(("node:",), r"(?m)(^[ \t]*Node:[ \t]+)\w[\w.-]*(?=/[\d<])", r"\1<host>"),
+    Rule(("<",), r"(?i)(<(?:\w+_)?serial(?:_number)?>)[\w-]+(?=</)", r"\1<serial>"),
+    Rule(("<pdi>",), r"(<pdi>)\w+(?=</)", r"\1<uuid>"),
+    Rule(("@",), r"(?<![\w.+%-])[\w.+%-]+@([A-Za-z0-9](?:[\w.-]*\w)?)", _hide_account),
+    Rule(("\\\\",), r"(?<![\w:\\>])\\\\[\w.-]+(?=\\)", r"\\\\<host>"),
+    Rule(("ip-",), r"(?i)\bip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]*\w)?", "<host>"),
+    Rule(
         ("name",),
-        rf"(?i)((?:\b|_)(?:host|node|machine|computer)[ _-]?name{_GAP}[\"']?)\w[\w.-]*",
+        rf"(?i)((?:\b|_)(?:host|node|machine|computer)[ _-]?name{GAP}[\"']?)\w[\w.-]*",
         r"\1<host>",
     ),
-    _Rule(
+    Rule(
         ("nodelist", "master_addr", "topology_addr"),
         r"(\b(?:SLURM_(?:\w+_)?(?:NODELIST|TOPOLOGY_ADDR)|MASTER_ADDR)=[\"']?)"
         r"(?!localhost\b|127\.0\.0\.1\b)[^\s\"'<]+",
         r"\1<host>",
     ),
-    _Rule(
+    Rule(
         ("linux ",),
         r"(\bLinux )(?!version\b|kernel\b|release\b)[\w.-]+(?= \d+\.\d+\.\d+-)",
         r"\1<host>",
     ),
-    _Rule(("user", "logname"), r"(\b(?:USER|USERNAME|LOGNAME|SUDO_USER)=)\w[\w.-]*", r"\1<user>"),
-    _Rule(
+    Rule(("user", "logname"), r"(\b(?:USER|USERNAME|LOGNAME|SUDO_USER)=)\w[\w.-]*", r"\1<user>"),
+    Rule(
         ("serial",),
-        r"(?i)(\bserial(?:[ _-]?(?:number|num|no\.?|#))?[\"']?\s*[:=]\s*[\"']?)\w[\w-]*",
+        r"(?i)((?:\b|_)serial(?:[ _-]?(?:number|num|no\.?|#))?[\"']?\s*[:=]\s*[\"']?)\w[\w-]*",
         r"\1<serial>",
     ),
-    _Rule(
+    Rule(
         ("serial", "s/n"),
         r"(?i)(\b(?:serial (?:number|no\.?)|s/n:?)\s+)(?=[A-Z-]*\d)[\w-]{5,}",
         r"\1<serial>",
     ),
-    _Rule(
+    Rule(
         (":", "-"),
         r"(?<![\w:-])[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w:])",
         "<mac>",
@@ -234,24 +204,24 @@ def _hide_registry(match: re.Match[str]) -> str:
 
 
 _HOSTS = (
-    _Rule(("://",), r"(?<=://)[A-Za-z0-9][\w.-]*(?![\w.-]*@)", _hide_host),
-    _Rule(("no_proxy",), r"(?i)(\bno_proxy=)[^\s<]+", r"\1<host>"),
-    _Rule(("_proxy",), r"(?i)(\b(?:https?|ftp|all)_proxy=[\"']?)(?!\w+://)[\w.-]+", r"\1<host>"),
-    _Rule(
+    Rule(("://",), r"(?<=://)[A-Za-z0-9][\w.-]*(?![\w.-]*@)", _hide_host),
+    Rule(("no_proxy",), r"(?i)(\bno_proxy=)[^\s<]+", r"\1<host>"),
+    Rule(("_proxy",), r"(?i)(\b(?:https?|ftp|all)_proxy=[\"']?)(?!\w+://)[\w.-]+", r"\1<host>"),
+    Rule(
         (".local", ".internal", ".lan", ".corp", ".intra", ".svc", ".consul", ".home.arpa"),
         r"(?i)(?<![\w.@/-])(?=[\w.-]{0,99}[a-z][\w-]{0,63}\.)(?=[\w.-]{0,99}[\d-])"
         rf"(?:[a-z0-9][\w-]{{0,63}}\.){{1,9}}{_INNER}(?![\w.(-])",
         "<host>",
     ),
-    _Rule(
+    Rule(
         (".dkr.ecr.", ".azurecr.io"),
         r"(?i)\b[\w-]+(?:\.dkr\.ecr\.[\w-]+\.amazonaws\.com(?:\.cn)?|\.azurecr\.io)",
         "<host>",
     ),
-    _Rule(
+    Rule(
         (":",), r"(?<![\w./:@-])()((?:[a-z0-9][\w-]*\.)+[a-z]{2,})(?=:\d{2,5}/\w)", _hide_registry
     ),
-    _Rule(
+    Rule(
         ("image", "docker", "from"),
         r"(?i)(\bimage[\"']?[ \t]*[:=][ \t]*[\"']?|\bFROM[ \t]+"
         r"|\bdocker[ \t]+(?:run|pull|push)[ \t](?:[^\n]{0,300}[ \t])?)"
@@ -275,6 +245,7 @@ _NAME_BEFORE = (
 )
 _REVISION_AFTER = r"-\d+(?:\.(?:cm|azl|el|fc)\d+)?(?![\d.])"
 _MAX_OCTET = 255
+_NOBODY = {"127.0.0.1", "0.0.0.0"}  # noqa: S104 - the same on every machine
 _WINDOW = 48  # characters looked at on either side
 
 
@@ -292,7 +263,7 @@ def _hide_ipv4(match: re.Match[str]) -> str:
     octets = [int(part) for part in match[0].split(".")]
     before = match.string[max(0, match.start() - _WINDOW) : match.start()]
     after = match.string[match.end() : match.end() + _WINDOW]
-    if max(octets) > _MAX_OCTET:
+    if max(octets) > _MAX_OCTET or match[0] in _NOBODY:
         return match[0]
     if re.search(_VERSION_BEFORE, before) or re.match(_VERSION_AFTER, after):
         return match[0]
@@ -326,11 +297,11 @@ def _hide_ipv6(match: re.Match[str]) -> str:
 
 
 _ADDRESSES = (
-    _Rule((".",), _QUAD, _hide_ipv4),
-    _Rule((":",), r"(?<![\w:.])([0-9A-Fa-f:]{5,46})(?:%\w+)?(?![\w:])", _hide_ipv6),
+    Rule((".",), _QUAD, _hide_ipv4),
+    Rule((":",), r"(?<![\w:.])([0-9A-Fa-f:]{5,46})(?:%\w+)?(?![\w:])", _hide_ipv6),
 )
 
-_NAMES = (*_SECRETS, *_UUIDS, *_HOMES, *_PEOPLE, *_HOSTS)
+_NAMES = (*SECRETS, *_UUIDS, *_HOMES, *_PEOPLE, *_HOSTS)
 
 
 @lru_cache(maxsize=2048)
@@ -357,7 +328,7 @@ def scrub_path(path: str) -> str:
     return scrub_text(path)
 
 
-def _settle(text: str, rules: Iterable[_Rule]) -> str:
+def _settle(text: str, rules: Iterable[Rule]) -> str:
     text = text.encode("utf-8", "replace").decode()  # file names may hold what UTF-8 cannot
     for _ in range(_ROUNDS):
         before, folded = text, text.lower()

@@ -36,6 +36,15 @@ def redacted(text: str | bytes) -> str:
         ),
         ("(base) jo@gpu01:~$ pip list\n", "(base) <user>@<host>:~$ pip list\n"),
         ('"api_key":\n  "abc"\nnext\n', f'"api_key":\n{SECRET}\nnext\n'),
+        (
+            "- name: HF_TOKEN\n  value: ab c\nnext\n",
+            f"- name: HF_TOKEN\n  value: {SECRET} c\nnext\n",
+        ),
+        ("- name: HF_HOME\n  value: ab\n", "- name: HF_HOME\n  value: ab\n"),
+        (
+            f"token: eyJ{'aB3' * 9}.{'aB3' * 9}\n  {'c2l' * 9}\n  torch 2.9\n",
+            f"token: {SECRET}\n{SECRET}\n  torch 2.9\n",
+        ),
         (" 10%| | 1/9\r 20%|#| 2/9\rdone\n", " 20%|#| 2/9\ndone\n"),
     ],
 )
@@ -119,7 +128,8 @@ def test_scrubbing_twice_changes_nothing_more(lines: list[str]) -> None:
     [
         b"x", b"\n", b"a:", b"a@", b"eyJ", b"1.2.3.", b"key=", b"hf_a ", b"/home/", b"0a:", b"~a",
         b"-----BEGIN PRIVATE KEY-----\n", b"?token=", b"password='", b"C:/Users/", b"GPU-a1-",
-        b"\x1b[", b"\r",
+        b"\x1b[", b"\r", b"A b ", b"curl -u ", b"a 1 0.0 0.0 1 ", b"-rw-r--r-- 1 ",
+        b"docker login ", b"name: a_key, value: ", b"a.b:1:1 [0] ", b"/scratch/a",
     ],
 )  # fmt: skip
 def test_hostile_text_takes_no_longer_than_its_length_allows(piece: bytes) -> None:
