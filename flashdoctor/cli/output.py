@@ -14,6 +14,8 @@ from flashdoctor.render.style import Style
 
 DEFAULT_WIDTH = 80
 
+_SAYS_UTF8 = ("<?xml ", "<!DOCTYPE html>")  # how the documents begin that name their encoding
+
 
 class Written(NamedTuple):
     """A text, and the file that it goes to or is added to; None is standard output."""
@@ -118,7 +120,12 @@ def write_stdout(text: str) -> bool:
 
     Returns whether anyone still reads.
     """
-    return sys.stdout is not None and _write(sys.stdout, text)
+    if sys.stdout is None:
+        return False
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None and text.startswith(_SAYS_UTF8):  # whatever the locale says
+        reconfigure(encoding="utf-8")
+    return _write(sys.stdout, text)
 
 
 def write_stderr(text: str) -> None:

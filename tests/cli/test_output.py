@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,3 +90,19 @@ def test_what_cannot_be_written_is_wrong_usage(tmp_path: Path, name: str) -> Non
     with pytest.raises(UsageError, match="cannot write"):
         write_file(tmp_path / name, "x")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "encoding"), [("html", "latin-1"), ("junit", "ascii")])
+def test_a_document_that_names_its_encoding_has_it_in_every_locale(
+    name: str, encoding: str
+) -> None:
+    command = [sys.executable, "-m", "flashdoctor", "check", "--assume", "torch=2.6.0"]
+    command += ["--assume", "os=Ubuntu 22.04 \N{LATIN SMALL LETTER E WITH ACUTE}", "--format", name]
+    outputs = [
+        subprocess.run(  # noqa: S603 - our own command
+            command, capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": each}
+        ).stdout
+        for each in (encoding, "utf-8")
+    ]
+    assert "\N{LATIN SMALL LETTER E WITH ACUTE}" in outputs[0].decode()
+    assert outputs[0] == outputs[1]
