@@ -188,18 +188,20 @@ def _no_report() -> Report:
 
 
 def _json_lines(answers: Iterable[Answer]) -> Iterator[str]:
+    from flashdoctor.model.scrub import scrub_path
     from flashdoctor.render.json_v1 import dump_line
 
     for answer in answers:
         error = {"error": answer.error} if answer.error else {}
-        yield dump_line({"file": answer.name, **answer.report.to_json(), **error})
+        yield dump_line({"file": scrub_path(answer.name), **answer.report.to_json(), **error})
 
 
 def _texts(answers: Iterable[Answer], style: Style) -> Iterator[str]:
+    from flashdoctor.model.scrub import scrub_path
     from flashdoctor.render.diagnosis_text import diagnosis_text
 
     for place, answer in enumerate(answers):
-        heading = f"== {clean(answer.name)}\n"
+        heading = f"== {clean(scrub_path(answer.name))}\n"
         said = diagnosis_text(answer.report, style)
         if answer.error:
             said = f"UNDETERMINED  {clean(answer.error)}\n"

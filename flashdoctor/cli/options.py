@@ -58,10 +58,18 @@ FailOn = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict line only.")]
+
+
+def file_or_stdout(output: str | None) -> str | None:
+    """Return the file that an --output names; None, standard output, where it is `-`."""
+    return None if output == "-" else output
+
+
 Output = Annotated[
     str | None,
     typer.Option(
         "--output",
+        callback=file_or_stdout,
         metavar="FILE",
         show_default=False,
         help="Write there instead of to standard output.",

@@ -165,8 +165,8 @@ def write_file(path: Path, pieces: Iterable[str]) -> None:
     """
     try:
         real = Path(os.path.realpath(path))
-        if real.exists() and not real.is_file():
-            _fill(real, pieces)
+        if path.exists() and not path.is_file():  # /dev/stdout's real name may be none: pipe:[7]
+            _fill(path, pieces)
         else:
             _replace(real, pieces)
     except (OSError, ValueError) as error:

@@ -70,7 +70,7 @@ def requests(
 ) -> tuple[Request, ...]:
     """Return what is to be written where; `UsageError` where two would go to the same place."""
     names = [options.one_of("--format", name, allowed) for name in formats or ["terminal"]]
-    files = list(outputs or ())
+    files = [options.file_or_stdout(name) for name in outputs or ()]
     if len(files) > len(names):
         raise UsageError(
             f"--output stands there {len(files)} times for {_times(len(names))}",

@@ -29,6 +29,7 @@ _PACKAGES: Mapping[str, str] = {
     "vllm.version": "vllm",
     "transformers.version": "transformers",
 }
+_PROVEN = "smoke.proven"
 _VERBOSE = Question(
     "flashdoctor check --verbose", "with the same options: lists what each skipped rule lacks"
 )
@@ -59,7 +60,9 @@ def missing_line(report: Report, style: Style) -> list[str]:
 def _reasons(report: Report) -> Iterator[tuple[str, str]]:
     for path in report.missing:
         fact = report.snapshot[path]
-        if fact.is_known:
+        if fact.is_known and path == _PROVEN:
+            yield label(path), f"{state_text(fact)}; what the policy expects was not tried"
+        elif fact.is_known:
             yield label(path), f"{state_text(fact)}, but the rules that decide lack other facts"
         elif fact.state == "absent":
             yield label(path), state_text(fact)
@@ -92,8 +95,9 @@ def _commands(report: Report) -> Iterator[Question]:
         words += [f"--require {component}" for component in report.required]
         yield Question(" ".join(["flashdoctor check", *words]), "states what is missing")
         return
-    for path in lost:
-        yield from _command(path, facts)
+    for path in report.missing:
+        if path in lost or path == _PROVEN:
+            yield from _command(path, facts)
 
 
 def _wanted(path: str) -> str:

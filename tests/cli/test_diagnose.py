@@ -335,3 +335,14 @@ def test_nothing_slow_is_imported(
     slow = {"rich", "pydantic", "packaging", "xml", "email", "asyncio", "ctypes", "zipfile", "gzip"}
     assert names & slow == set()
     assert "flashdoctor" in names
+
+
+def test_a_home_folder_in_the_name_of_a_file_is_cut_in_jsonl(
+    call_main: Call, tmp_path: Path
+) -> None:
+    file = tmp_path / "home" / "jdoe7" / "x.log"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "CUDA error: no kernel image is available for execution on the device", encoding="utf-8"
+    )
+    assert "jdoe7" not in call_main("diagnose", str(file), "--format", "jsonl")[1]

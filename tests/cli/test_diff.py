@@ -180,3 +180,8 @@ def test_mutated_snapshots_never_break_the_contract(
     assert bool(out) != bool(err)
     if code != 3 and output_format == "json":
         assert json.loads(out)["exit_code"] == code
+
+
+def test_a_dash_as_output_is_standard_output(call_main: Call) -> None:
+    code, out, _ = call_main("diff", "example:h200", "example:h200", "--output", "-")
+    assert (code, bool(out)) == (0, True)

@@ -82,6 +82,15 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 def test_a_device_is_written_to_as_it_is() -> None:
     write_file(Path(os.devnull), "gone")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a file system of Linux")
+def test_a_pipe_that_has_no_real_name_is_written_to() -> None:
+    reader, writer = os.pipe()
+    write_file(Path(f"/dev/fd/{writer}"), ["one", "two"])
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == "onetwo"
     assert not Path(os.devnull).is_file()
 
 

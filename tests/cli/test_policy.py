@@ -98,6 +98,10 @@ def test_an_expectation_that_nobody_can_judge_is_never_a_pass(
     body = judged(call_main, *broken, "--profile", "open")
     assert (body["verdict"], body["exit_code"]) == ("undetermined", 3)
     assert body["missing"] == ["smoke.proven"]
+    (folder / "flashdoctor.toml").write_text('expect = ["kernel fa3 proven"]', encoding="utf-8")
+    code, out, _ = call_main("check", "--snapshot", "example:h200")
+    assert (code, "what the policy expects was" in out) == (3, True)
+    assert "    flashdoctor smoke --verbose\n" in out
 
 
 def test_an_unmet_expectation_is_an_error_with_its_evidence(

@@ -103,6 +103,13 @@ def test_what_cannot_be_told_apart_is_wrong_usage(
     assert said in err
 
 
+def test_a_dash_is_standard_output() -> None:
+    asked = requests(["json", "sarif"], ["-", "a"])
+    assert asked == (Request("json", None), Request("sarif", "a"))
+    with pytest.raises(UsageError, match="cannot share standard output"):
+        requests(["json", "sarif"], ["-", "-"])
+
+
 def test_two_formats_may_both_go_nowhere() -> None:
     asked = requests(["json", "sarif"], ["/dev/null", "/dev/null"])
     assert asked == (Request("json", "/dev/null"), Request("sarif", "/dev/null"))
