@@ -330,6 +330,8 @@ def scrub_path(path: str) -> str:
 
 def _settle(text: str, rules: Iterable[Rule]) -> str:
     text = text.encode("utf-8", "replace").decode()  # file names may hold what UTF-8 cannot
+    if "\x1b" in text:  # a colour between a key and its value would hide it
+        text = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text)
     for _ in range(_ROUNDS):
         before, folded = text, text.lower()
         for rule in rules:

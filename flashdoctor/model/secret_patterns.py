@@ -30,7 +30,7 @@ _VARIABLE = r"[\w.-]{0,60}(?:token|secret|passw(?:or)?d|credentials?|[_-]key|_pa
 SECRETS = (
     Rule(
         ("-----begin",),
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*KEY-----|\Z)",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?s:.*?)(?:-----END [A-Z0-9 ]*-----|\Z)",
         "<secret>",
     ),
     Rule(("@",), r"(?<=://)[^\s/]+@[^\s/:?#@]*", "<secret>@<host>"),
@@ -62,9 +62,9 @@ SECRETS = (
         rf"[^\n]{{0,300}}?[ \t]-p[ \t=]*){VALUE}",
         r"\1<secret>",
     ),
-    Rule(  # an environment variable of Kubernetes, as JSON on one line
+    Rule(  # an environment variable of Kubernetes, in YAML or JSON
         ("value",),
-        rf"""(?i)(["']?name["']?:[ \t]*["']?{_VARIABLE}["']?,[ \t]*"""
+        rf"""(?i)(["']?name["']?:[ \t]*["']?{_VARIABLE}["']?(?:,|,?[ \t]*\n)[ \t]*"""
         rf"""["']?value["']?:[ \t]*){VALUE}""",
         r"\1<secret>",
     ),

@@ -195,6 +195,12 @@ def test_a_serial_number_is_cut(number: str) -> None:
         ('"accountId":"123456789012"', '"accountId":"<user>"'),
         ("instance i-0abcd1234ef567890 up", "instance <host> up"),
         ("Node:   pool-1-abc/10.4.5.6", "Node:   <host>/<ip>"),
+        ("\x1b[31mHF_TOKEN\x1b[0m=\x1b[32mabc\x1b[0m", "HF_TOKEN=<secret>"),
+        ("name: HF_TOKEN\n  value: ab c", "name: HF_TOKEN\n  value: <secret> c"),
+        (
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\nx\n-----END PGP PRIVATE KEY BLOCK-----",
+            "<secret>",
+        ),
         ("/scratch/jo/envs/x", "/scratch/<user>/envs/x"),
         ("C:\\Documents and Settings\\jo\\x", "~\\x"),
         ("\\\\srv\\home$\\jo\\x", "\\\\<host>\\home$\\~\\x"),
