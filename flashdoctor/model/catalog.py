@@ -63,6 +63,7 @@ GPU_KEYS = (
 SMOKE_KEYS = (
     "name", "api", "backend", "expected_family", "family", "proven", "as_expected", "status", "ms",
     "seconds", "gain", "kernel", "max_abs_error", "causes", "reason", "fix", "components",
+    "replaced_by",
 )  # fmt: skip
 
 

@@ -157,6 +157,22 @@ class SmokeCase:
         return self.status == "proven"
 
     @property
+    def replaced_by(self) -> str:
+        """The implementation that transformers took in place of the one that was asked for."""
+        if self.got.get("as_asked") is not False:
+            return ""
+        return str(self.got.get("attn_implementation") or "another")
+
+    @property
+    def proves(self) -> tuple[Component, ...]:
+        """The components that a proof of this case is one of.
+
+        A replacement brings a kernel along that is no proof of the package that was asked for.
+        """
+        own = self.case.proves
+        return own[:1] if self.replaced_by else own
+
+    @property
     def as_expected(self) -> bool:
         """Whether this is the answer that was to be had: a proof, or the refusal that is due."""
         return self.proven or (bool(self.case.refusal) and self.status in {"refused", "other"})

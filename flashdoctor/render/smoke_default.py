@@ -23,13 +23,14 @@ def default_text(report: SmokeReport) -> str:
     words = f"Your SDPA default is {family_words(default.family)}"
     if default.family == "math":
         return _of_math(words, report)
-    rivals = [item for item in report.cases if _is_rival(item)]
+    rivals = _others([item for item in report.cases if _is_rival(item)], default)
     best = min(rivals, key=lambda item: item.ms or 0.0, default=None)
     gain = best.gain_over_default if best else None
     if best and gain and gain > _CLOSE:
         return f"{words}; {_name(best)} is {gain_text(gain)} faster here."
     flash = next((item for item in rivals if item.case.api == "flash-attn"), best)
-    return f"{words}{_compared(flash)}. Nothing to fix."
+    sound = report.verdict == "pass" and not report.findings
+    return f"{words}{_compared(flash)}." + (" Nothing to fix." if sound else "")
 
 
 def _is_default(item: SmokeCase) -> bool:
@@ -42,6 +43,11 @@ def _is_rival(item: SmokeCase) -> bool:
     """Whether this could be had instead: proven, fused, timed on the same call."""
     fused = item.proven and item.family in FUSED
     return fused and item.gain_over_default is not None and not _is_default(item)
+
+
+def _others(rivals: list[SmokeCase], default: SmokeCase) -> list[SmokeCase]:
+    """Return the rivals that are not the kernel which the default runs anyway."""
+    return [item for item in rivals if item.family != default.family or item.case.api != "sdpa"]
 
 
 def _compared(rival: SmokeCase | None) -> str:

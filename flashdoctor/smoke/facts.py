@@ -99,5 +99,6 @@ def _record(item: SmokeCase) -> dict[str, Any]:
         "causes": [reason.cause for reason in item.reasons],
         "reason": events.text(why_of(item)),
         "fix": next((reason.fix for reason in item.reasons if reason.fix), ""),
-        "components": list(case.proves),
+        "components": list(item.proves),
+        "replaced_by": item.replaced_by,
     }

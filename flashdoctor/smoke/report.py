@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +63,8 @@ def judge_case(
     family = attention_family(tables, names)[0] if names else None
     status = _status(case, event, family)
     told = events.messages(event.get("messages"))
+    got = events.details(event.get("got"))
+    explained = status in _EXPLAINED or got.get("as_asked") is False
     return SmokeCase(
         case=case,
         status=status,
@@ -74,12 +76,12 @@ def judge_case(
         ms=events.number(event.get("ms")),
         peak_mib=events.number(event.get("peak_mib")),
         seconds=events.number(event.get("seconds")),
-        reasons=_reasons(case, tables, event, gpu) if status in _EXPLAINED else (),
+        reasons=_reasons(case, tables, event, gpu) if explained else (),
         messages=told,
         profiler=events.text(event.get("profiler")),
-        inference=_inference(case, event) if status == "inferred" else "",
+        inference=_inference(case, event, got) if status == "inferred" else "",
         asked=events.details(event.get("asked")),
-        got=events.details(event.get("got")),
+        got=got,
     )
 
 
@@ -126,10 +128,16 @@ def _refusals_of(case: Case, event: Event) -> Any:
     return told.get(_SDPA_NAMES.get(case.expected_family)) if isinstance(told, dict) else None
 
 
-def _inference(case: Case, event: Event) -> str:
-    """Return what can be said where no kernel could be named; it proves nothing."""
+def _inference(case: Case, event: Event, got: Mapping[str, Any]) -> str:
+    """Return what can be said where no kernel could be named; it proves nothing.
+
+    transformers may replace what was asked for, and some backends choose among families.
+    """
     parts = []
-    if case.backend not in _ANY:
+    if case.api == "transformers":
+        taken = got.get("attn_implementation")
+        parts += [f"transformers says that it took {taken}"] if isinstance(taken, str) else []
+    elif case.backend not in _ANY and len(case.expected) == 1:
         parts.append(f"only {case.expected_family} was allowed to run")
     measured = event.get("inferred")
     growth = measured.get("memory") if isinstance(measured, dict) else None
@@ -196,8 +204,7 @@ def compose(
     note = str(judged.snapshot.value("smoke.error", "")) or _gap(done)
     verdict, exit_code = decide(done, findings, str(judged.snapshot.value("smoke.status", "")))
     if run.interrupted:  # what a case that did not run would have shown is not known
-        note = f"{run.interrupted}; {len(done)} of {len(done) + len(left_out)} cases had ended"
-        verdict, exit_code = "undetermined", _NOT_DIAGNOSED
+        note, verdict, exit_code = run.interrupted, "undetermined", _NOT_DIAGNOSED
     return SmokeReport(
         verdict=verdict,
         exit_code=exit_code,

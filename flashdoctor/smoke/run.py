@@ -95,16 +95,20 @@ def _run_lanes(cases: Sequence[Case], run: Callable[[Sequence[Case]], SmokeRun])
 
 
 def _interrupted(cases: Sequence[Case], works: Sequence[_Work]) -> SmokeRun | None:
-    """Return what had ended, None where nothing had."""
+    """Return what had ended, None where nothing had.
+
+    What found the GPU taken would have run anew, so it had not; nor is its start anybody's else.
+    """
+    busy = [work.current for work in works if work.current]
     runs = [work.so_far() for work in works]
+    runs = [item for item in runs if item.start and not _is_refused(item)] or runs
     ended = {case.name for item in runs for case in item.cases}
     if not ended:
         return None
+    words = " at ".join(["interrupted", *([", ".join(busy)] if busy else [])])
+    words = f"{words}; {len(ended)} of {len(cases)} cases had ended"
     merged = _merge([case for case in cases if case.name in ended], runs)
-    start = next((item.start for item in runs if item.start), {})
-    busy = ", ".join(work.current for work in works if work.current)
-    words = f"interrupted at {busy}" if busy else "interrupted"
-    return replace(merged, start=start, interrupted=words)
+    return replace(merged, interrupted=words)
 
 
 class Guest:
@@ -148,9 +152,13 @@ def _lanes(cases: Sequence[Case]) -> list[list[Case]]:
 
 def _again(runs: list[SmokeRun], run: Callable[[Sequence[Case]], SmokeRun]) -> list[SmokeRun]:
     """Run anew what found the GPU taken by another child, as in its exclusive mode."""
-    started = [item for item in runs if not (item.start.get("error") or item.error)]
+    started = [item for item in runs if not _is_refused(item)]
     refused = [item for item in runs if item not in started]
     return [*started, *(run(item.cases) for item in refused)] if started else runs
+
+
+def _is_refused(item: SmokeRun) -> bool:
+    return bool(item.start.get("error") or item.error)
 
 
 def _merge(cases: Sequence[Case], runs: Sequence[SmokeRun]) -> SmokeRun:

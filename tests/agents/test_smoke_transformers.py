@@ -102,13 +102,19 @@ def test_a_model_without_any_is_looked_at_as_a_whole() -> None:
         (SimpleNamespace(_attn_implementation="sdpa"), "flash_attention_2", "sdpa", False),
         (SimpleNamespace(_attn_implementation="kernels-community/flash-attn2"),
          "flash_attention_2", "kernels-community/flash-attn2", False),
+        (SimpleNamespace(_attn_implementation="kernels-community_flash-attn2"),
+         "kernels-community/flash-attn2", "kernels-community_flash-attn2", True),
+        (SimpleNamespace(_attn_implementation={"": "sdpa", "vision_config": "sdpa"}),
+         "sdpa", {"": "sdpa", "vision_config": "sdpa"}, True),
+        (SimpleNamespace(_attn_implementation={"": "flash_attention_2", "vision_config": "sdpa"}),
+         "flash_attention_2", {"": "flash_attention_2", "vision_config": "sdpa"}, False),
         (SimpleNamespace(_flash_attn_2_enabled=True),
          "flash_attention_2", "flash_attention_2", True),
         (SimpleNamespace(), "default", "eager", True),
     ],
 )  # fmt: skip
 def test_tells_a_replaced_implementation(
-    config: SimpleNamespace, backend: str, got: str, as_asked: bool
+    config: SimpleNamespace, backend: str, got: Any, as_asked: bool
 ) -> None:
     model = BertSelfAttention()
     model.config = config  # type: ignore[attr-defined]
@@ -122,6 +128,15 @@ def test_an_error_beyond_the_bound_or_nan_is_named() -> None:
     assert part.faults(errors, 0.04) == [
         "b is off by a relative error of 0.9, more than 0.04",
         "c holds values that are not finite",
+    ]
+
+
+def test_an_output_where_there_should_be_none_is_wrong() -> None:
+    torch = pytest.importorskip("torch")
+    zeros, ones = torch.zeros(2, 3), torch.ones(2, 3)
+    assert part.deviation(zeros, zeros) == (0.0, 0.0)
+    assert part.faults({"a": part.deviation(ones, zeros)}, 0.1) == [
+        "a is off by a relative error of inf, more than 0.1"
     ]
 
 

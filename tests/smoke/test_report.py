@@ -216,12 +216,58 @@ def test_a_sound_stack_is_proven(sound: Any, names: Any) -> None:
 
 def test_an_interrupted_run_is_no_pass_and_keeps_what_had_ended(sound: Any, names: Any) -> None:
     facts, cases = sound
-    run = replace(played(cases[:3], names), interrupted="interrupted at vllm")
+    words = "interrupted at vllm; 3 of 4 cases had ended"
+    run = replace(played(cases[:3], names), interrupted=words)
     report = finish(facts, cases[:3], run, ["sdpa"], left_out=cases[3:])
     assert (report.verdict, report.exit_code) == ("undetermined", 3)
-    assert report.note == f"interrupted at vllm; 3 of {len(cases)} cases had ended"
+    assert report.note == words
     assert report.proven
     assert report.left_out == tuple(cases[3:])
+
+
+HUB = {
+    "asked": {"attn_implementation": "flash_attention_2"},
+    "got": {"attn_implementation": "kernels-community/flash-attn2", "as_asked": False},
+}
+
+
+@pytest.fixture
+def asked_for_fa2(stack: Any) -> tuple[Snapshot, tuple[Case, ...]]:
+    facts = stack(*(item for item in SOUND if "transformers" not in item), "transformers=5.17.0")
+    return facts, named(plan_cases(facts), ["transformers-fa2"])[0]
+
+
+def test_a_replacement_is_found_and_proves_no_package(asked_for_fa2: Any, names: Any) -> None:
+    facts, chosen = asked_for_fa2
+    run = played(chosen, names, transformers_fa2=HUB)
+    report = finish(facts, chosen, run, ["flash-attn"])
+    assert (report.verdict, report.exit_code) == ("fail", 1)
+    assert [item.id for item in report.findings] == ["FD413", "FD419"]
+    assert "took kernels-community/flash-attn2" in report.findings[1].detail
+    assert finish(facts, chosen, run).verdict == "warn"
+    asked = {**HUB, "got": {"attn_implementation": "flash_attention_2", "as_asked": True}}
+    same = played(chosen, names, transformers_fa2=asked)
+    assert finish(facts, chosen, same, ["flash-attn"]).verdict == "pass"
+
+
+def test_without_kernel_names_a_replacement_is_found_by_what_the_config_says(
+    asked_for_fa2: Any, names: Any
+) -> None:
+    facts, chosen = asked_for_fa2
+    got = {"attn_implementation": "sdpa", "as_asked": False}
+    blind = {"kernels": [], "profiler": "CUPTI is not usable", "got": got}
+    report = finish(facts, chosen, played(chosen, names, transformers_fa2=blind))
+    assert report.exit_code == 3
+    assert [item.id for item in report.findings] == ["FD419"]
+    assert report.cases[0].inference == "transformers says that it took sdpa"
+
+
+def test_nothing_is_said_to_be_restricted_where_a_library_chooses(stack: Any) -> None:
+    for case in plan_cases(stack("gpu=NVIDIA H200", "torch=2.11.0+cu130")):
+        done = judge(case, kernels=[], profiler="CUPTI is not usable")
+        restricted = len(case.expected) == 1 and case.api != "transformers"
+        restricted = restricted and case.backend not in ("", "default")
+        assert ("was allowed to run" in done.inference) == restricted, case.name
 
 
 def test_refusals_that_are_due_are_answers(sound: Any, names: Any) -> None:

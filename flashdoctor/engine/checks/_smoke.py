@@ -97,8 +97,9 @@ def _unproven(told: Sequence[Case], *, asked: bool, severity: Severity | None = 
 
 def describe(case: Case) -> str:
     """Return what became of a case in a sentence."""
-    status, name = str(case.get("status")), case.get("name")
+    status, name, replaced_by = str(case.get("status")), case.get("name"), case.get("replaced_by")
     ended = {
+        "proven": f"ran {case.get('family')}",
         "other": f"ran {case.get('family')} instead of {case.get('expected_family')}",
         "refused": "was refused",
         "wrong": f"ran {case.get('family') or 'unnamed kernels'} and gave a wrong output",
@@ -109,6 +110,8 @@ def describe(case: Case) -> str:
         "inferred": "ran, and no kernel could be named",
     }.get(status, f"ended as {status}")
     why = str(case.get("reason") or "").rstrip(".")
+    if replaced_by:
+        ended = f"asked for {case.get('backend')}, and transformers took {replaced_by}; it {ended}"
     return f"{name} {ended}: {why}." if why else f"{name} {ended}."
 
 
