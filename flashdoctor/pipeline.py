@@ -150,6 +150,15 @@ def load_snapshot(source: str) -> Snapshot:
     return _redacted(snapshots.from_json(_snapshot_part(body)))
 
 
+def without_proof(snapshot: Snapshot) -> Snapshot:
+    """Return recorded facts as they are without a smoke test: nothing is proven by them."""
+    from flashdoctor.smoke.skipped import not_run
+
+    told = {fact.path: fact for fact in snapshot if not fact.path.startswith("smoke.")}
+    told |= {fact.path: fact for fact in not_run("--smoke off")}
+    return Snapshot(told, snapshot.conflicts)
+
+
 def _snapshot_part(body: Any) -> Any:
     """Accept an example file, which wraps the snapshot with a description."""
     if isinstance(body, dict) and "snapshot" in body and "description" in body:
@@ -172,7 +181,16 @@ def read_text(source: str) -> str:
         raise InputError(f"cannot read {source}: {reason}") from None
     if len(data) > MAX_SNAPSHOT_BYTES:
         raise InputError(f"{source} is larger than 16 MiB")
-    return data.decode("utf-8-sig", errors="replace")
+    return data.decode(_encoding(data), errors="replace")
+
+
+def _encoding(data: bytes) -> str:
+    """Return the codec of a text; Windows PowerShell writes UTF-16."""
+    if b"\0" not in data:
+        return "utf-8-sig"
+    from flashdoctor.logs.text import guess_encoding
+
+    return guess_encoding(data[:4096])
 
 
 def _read_example(name: str) -> str:

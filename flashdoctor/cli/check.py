@@ -181,7 +181,8 @@ def _facts(
     if assume is not None:
         return pipeline.assume(assume)
     if snapshot is not None:
-        return pipeline.load_snapshot(snapshot)
+        recorded = pipeline.load_snapshot(snapshot)
+        return pipeline.without_proof(recorded) if smoke == "off" else recorded
     return pipeline.collect(python, cast("Smoke", smoke), cast("Sequence[Component]", required))
 
 

@@ -98,8 +98,9 @@ def smoke(  # noqa: PLR0913 - one parameter is one option
     if verbose and quiet:
         raise UsageError("--verbose and --quiet exclude each other")
     _reject_mixtures(
-        classify, list_cases=list_cases, case=case, python=python, require=require, compile=compiled
-    )
+        classify, list_cases=list_cases, case=case, python=python, require=require,
+        compile=compiled, model=model, **{"trust-remote-code": trust_remote_code},
+    )  # fmt: skip
     if case and compiled:
         raise UsageError("--case names what is run, so --compile means nothing")
     if classify is not None:

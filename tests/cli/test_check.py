@@ -285,3 +285,16 @@ def test_a_release_that_the_tables_do_not_reach_is_named_once(
     assert told.count("flashdoctor matrix refresh tells what the index says of them.") == 1
     _, out, _ = call_main("check", *options[:6], "--assume", "torch=2.8.0")
     assert "tables of" not in " ".join(out.split())
+
+
+def test_smoke_off_leaves_out_what_a_recording_proves(run_cli: Run) -> None:
+    given = ("check", "--snapshot", "example:h200", "--require", "flash-attn")
+    assert "is proven in" in run_cli(*given).stdout
+    done = run_cli(*given, "--smoke", "off")
+    assert done.returncode == 0
+    assert done.stdout.startswith("PASS  flash-attn fits ")
+    assert "judged,\n      not run" in done.stdout
+    assert "proven" not in done.stdout
+    facts = json.loads(run_cli(*given, "--smoke", "off", "--format", "json").stdout)["facts"]
+    assert facts["smoke.status"]["value"] == "not-run"
+    assert facts["smoke.proven"]["state"] == "unknown"

@@ -236,6 +236,7 @@ def test_any_text_is_classified(
         (["--quiet", "--verbose"], 2, "exclude each other"),
         (["--classify", "x", "--case", "sdpa"], 2, "so --case means nothing"),
         (["--classify", "x", "--list"], 2, "so --list means nothing"),
+        (["--classify", "x", "--model", "y"], 2, "so --model means nothing"),
         (["--classify", "no-such-file"], 3, "cannot read no-such-file"),
         (["--classify", os.devnull], 3, "holds no kernel name"),
         (["--trust-remote-code"], 2, "--trust-remote-code is about --model"),
@@ -344,3 +345,11 @@ def test_the_command_explains_itself(run_cli: Run) -> None:
     for word in ("Usage: flashdoctor smoke", "--case", "--list", "--classify", "--require",
                  "--model", "--trust-remote-code", "--format", "--output", "--quiet"):  # fmt: skip
         assert word in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig"])
+def test_names_that_powershell_wrote_are_read(run_cli: Run, tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "names.txt"
+    file.write_bytes("void flash::flash_fwd_kernel<x>(y)\r\n_fwd_kernel\r\n".encode(encoding))
+    done = run_cli("smoke", "--classify", str(file), "--format", "json")
+    assert [row["family"] for row in json.loads(done.stdout)] == ["fa2", "triton"]

@@ -289,6 +289,19 @@ def test_the_last_line_says_what_the_default_is_worth(
     assert words in text if words else text == ""
 
 
+def test_the_default_is_not_compared_with_itself() -> None:
+    alone = ran("sdpa-cudnn-d128", "SDPA, cuDNN only", "cudnn", backend="cudnn")
+    text = default_text(replace(REPORT, cases=(CASES[0], replace(alone, gain_over_default=0.99))))
+    assert text == "Your SDPA default is cuDNN's kernel. Nothing to fix."
+
+
+@pytest.mark.parametrize("name", ["fail", "warn"])
+def test_nothing_to_fix_is_only_said_where_nothing_was_found(name: str) -> None:
+    assert "Your SDPA default" in default_text(SAMPLES[name]())
+    assert "Nothing to fix" not in default_text(SAMPLES[name]())
+    assert "Nothing to fix" not in default_text(replace(REPORT, verdict="undetermined"))
+
+
 @pytest.mark.parametrize(
     ("family", "short"),
     [
