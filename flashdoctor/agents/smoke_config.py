@@ -20,6 +20,8 @@ _DEPTHS = (
     "encoder_layers", "decoder_layers",
 )  # fmt: skip
 _KINDS = ("layer_types", "layers_block_type", "attention_layers")
+_PERIODS = ("full_attention_interval", "attn_layer_period")  # each so manieth layer has attention
+_OFFSETS = ("attn_layer_offset",)
 _HIDDEN = ("hidden_size", "n_embd", "d_model")
 _WIDE = re.compile(r"(?:^|_)(?:intermediate_size|ffn_dim|n_inner|ffn_hidden_size|d_ff)$")
 _TOKEN = re.compile(r"_token_(?:id|ids|index)$")
@@ -116,8 +118,10 @@ def kept_layers(config: dict) -> list:
 
 def shrink(key: str, value: object, depth: object, kept: list) -> object:
     """Return the value of one key in the cut config."""
-    if key in _DEPTHS and isinstance(value, int):
+    if key in (*_DEPTHS, *_PERIODS) and isinstance(value, int):
         return min(value, LAYERS)
+    if key in _OFFSETS and isinstance(value, int):
+        return min(value, LAYERS - 1)
     if isinstance(value, list) and depth is not None and len(value) == depth > LAYERS:
         value = [value[number] for number in kept]
     if key == "vocab_size" and isinstance(value, int):

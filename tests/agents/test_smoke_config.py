@@ -130,3 +130,16 @@ def test_copies_a_models_own_code_and_nothing_else(tmp_path: Path) -> None:
     (source / "model.safetensors").write_text("weights", encoding="utf-8")
     part.copy_code(str(source), str(target))
     assert [path.name for path in target.iterdir()] == ["modeling_x.py"]
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ({"full_attention_interval": 4, "num_hidden_layers": 48}, {"full_attention_interval": 2}),
+        ({"attn_layer_period": 8, "attn_layer_offset": 4, "num_hidden_layers": 32},
+         {"attn_layer_period": 2, "attn_layer_offset": 1}),
+    ],
+)  # fmt: skip
+def test_one_of_two_layers_has_attention(source: dict[str, Any], wanted: dict[str, int]) -> None:
+    config, _ = part.cut({"model_type": "hybrid", **source})
+    assert wanted.items() <= config.items()

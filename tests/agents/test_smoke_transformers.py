@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import math
 import os
 import subprocess
 import sys
@@ -125,7 +126,7 @@ def test_tells_a_replaced_implementation(
 
 def test_an_error_beyond_the_bound_or_nan_is_named() -> None:
     errors = {"a": (0.01, 0.1), "b": (0.9, 3.0), "c": (float("nan"), float("nan"))}
-    assert part.faults(errors, 0.04) == [
+    assert part.faults(errors, 0.04, {}) == [
         "b is off by a relative error of 0.9, more than 0.04",
         "c holds values that are not finite",
     ]
@@ -135,9 +136,17 @@ def test_an_output_where_there_should_be_none_is_wrong() -> None:
     torch = pytest.importorskip("torch")
     zeros, ones = torch.zeros(2, 3), torch.ones(2, 3)
     assert part.deviation(zeros, zeros) == (0.0, 0.0)
-    assert part.faults({"a": part.deviation(ones, zeros)}, 0.1) == [
+    assert part.faults({"a": part.deviation(ones, zeros)}, 0.1, {}) == [
         "a is off by a relative error of inf, more than 0.1"
     ]
+
+
+def test_what_eager_rounds_itself_is_no_fault_within_reason() -> None:
+    errors = {"a": (0.056, 1.0)}
+    assert part.faults(errors, 0.04, {"a": 0.05}) == []
+    assert part.faults(errors, 0.04, {"a": 0.01, "b": 0.9}) != []
+    assert part.faults(errors, 0.04, {"a": math.nan}) != []
+    assert part.faults({"a": (0.5, 1.0)}, 0.04, {"a": 0.5}) != [], "eager may be wrong as well"
 
 
 def run_with(
