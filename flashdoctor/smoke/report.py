@@ -194,6 +194,8 @@ _PACKAGES = {
     "torch": "torch.version",
 }
 _NOT_DIAGNOSED = 3
+_CERTAIN = frozenset({"wrong", "died", "timeout"})
+"""What is a fault whatever the other cases would have shown."""
 
 
 def compose(
@@ -204,7 +206,9 @@ def compose(
     note = str(judged.snapshot.value("smoke.error", "")) or _gap(done)
     verdict, exit_code = decide(done, findings, str(judged.snapshot.value("smoke.status", "")))
     if run.interrupted:  # what a case that did not run would have shown is not known
-        note, verdict, exit_code = run.interrupted, "undetermined", _NOT_DIAGNOSED
+        note = run.interrupted
+        if not (verdict == "fail" and any(item.status in _CERTAIN for item in done)):
+            verdict, exit_code = "undetermined", _NOT_DIAGNOSED
     return SmokeReport(
         verdict=verdict,
         exit_code=exit_code,

@@ -136,6 +136,8 @@ def test_an_output_where_there_should_be_none_is_wrong() -> None:
     torch = pytest.importorskip("torch")
     zeros, ones = torch.zeros(2, 3), torch.ones(2, 3)
     assert part.deviation(zeros, zeros) == (0.0, 0.0)
+    assert part.deviation(ones.reshape(-1), ones) == (0.0, 0.0)
+    assert part.deviation(ones.reshape(-1)[:-1], ones)[0] == math.inf
     assert part.faults({"a": part.deviation(ones, zeros)}, 0.1, {}) == [
         "a is off by a relative error of inf, more than 0.1"
     ]

@@ -270,6 +270,14 @@ def test_nothing_is_said_to_be_restricted_where_a_library_chooses(stack: Any) ->
         assert ("was allowed to run" in done.inference) == restricted, case.name
 
 
+def test_an_interrupted_run_that_saw_a_wrong_output_fails(sound: Any, names: Any) -> None:
+    facts, cases = sound
+    wrong = {"status": "wrong", "messages": ["out holds values that are not finite"]}
+    played_run = played(cases[:3], names, **{cases[2].name.replace("-", "_"): wrong})
+    report = finish(facts, cases[:3], replace(played_run, interrupted="interrupted"), ["sdpa"])
+    assert (report.verdict, report.exit_code) == ("fail", 1)
+
+
 def test_refusals_that_are_due_are_answers(sound: Any, names: Any) -> None:
     facts, cases = sound
     chosen, _ = named(cases, ["sdpa-flash-mask", "flash-attn-fp32"])
