@@ -263,12 +263,17 @@ def hanging(bare: Path, note: Path) -> None:
 def test_an_interrupt_leaves_nothing_behind(
     tmp_path: Path, child_env: dict[str, str], bare: Path, number: str
 ) -> None:
-    note = tmp_path / "pid"
+    note, sent = tmp_path / "pid", getattr(signal, number)
     hanging(bare, note)
     args = [sys.executable, "-m", "flashdoctor", "smoke", "--python", str(bare), "--case", "sdpa"]
-    with subprocess.Popen(args, stdout=PIPE, stderr=PIPE, env=child_env, cwd=tmp_path) as child:
+    before = signal.getsignal(sent)
+    if before is signal.SIG_IGN:  # under nohup a child would ignore it as well
+        signal.signal(sent, signal.SIG_DFL)
+    child = subprocess.Popen(args, stdout=PIPE, stderr=PIPE, env=child_env, cwd=tmp_path)
+    signal.signal(sent, before)
+    with child:
         read_pid(note)
-        child.send_signal(getattr(signal, number))
+        child.send_signal(sent)
         out, err = child.communicate(timeout=60)
     assert (child.returncode, out, err) == (130, b"", b"")
     assert has_gone(note)

@@ -71,7 +71,7 @@ def test_a_table_that_is_not_there_is_a_usage_error_with_a_hint(tables: Tables) 
         ("flags", "enforce_eager", [("flag", "enforce-eager")]),
         ("launch/flags", "--Enforce-Eager=true", [("flag", "enforce-eager")]),
         ("flags", "--no-enable-prefix-caching", [("flag", "enable-prefix-caching")]),
-        ("flags", "-tp", [("flag", "tensor-parallel-size")]),
+        ("flags", "-tp", [("flag", "tensor-parallel-size"), ("foreign", "tp")]),
         ("flags", "-cc.mode=3", [("flag", "compilation-config")]),
         ("flags", "-O", [("flag", "compilation-config"), ("flag", "optimization-level")]),
         ("flags", "--kv-cache-memory", [("flag", "kv-cache-memory-bytes")]),
