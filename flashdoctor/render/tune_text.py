@@ -79,7 +79,8 @@ def _refusal(report: TuneReport, style: Style) -> list[str]:
     """Return what vLLM itself would print, word for word."""
     if report.refusal is None:
         return []
-    lines = ["vllm serve would print:", *indented(clean(report.refusal, _LIMIT), style.columns, 4)]
+    words = indented(clean(report.refusal, _LIMIT), style.columns, 4)
+    lines = ["vllm serve, with its default batches, would print:", *words]
     if report.refusal_offline:
         said = clean(report.refusal_offline, _LIMIT)
         lines += ["LLM(...), whose batches are larger:", *indented(said, style.columns, 4)]
