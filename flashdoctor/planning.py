@@ -120,19 +120,12 @@ def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
     from flashdoctor.engine.derive import derive
     from flashdoctor.model.lint import LintReport
     from flashdoctor.tune import lint as linting
-    from flashdoctor.tune.forms import read_commands
 
     loaded = pipeline.tables()
     known = derive(facts or Snapshot(), loaded)
-    commands = read_commands(text, yaml=yaml)
-    if not commands:
-        raise InputError(
-            "no launch of a vLLM server in this text",
-            hint="`vllm serve MODEL ...`, its module, docker run, Kubernetes and compose are read",
-        )
     launches: list[Launched] = []
     findings: list[LintFinding] = []
-    for command in commands:
+    for command in _commands_in(text, yaml=yaml):
         named = linting.named_release(engine_version, known, installed)
         chosen = linting.choose_release(command, named, loaded)
         table = linting.table_for(chosen, loaded, installed)
@@ -152,6 +145,18 @@ def lint(  # noqa: PLR0913 - what to judge, by what, and from when on it fails
         matrix_date=loaded.date,
         tool={"name": "flashdoctor", "version": __version__},
     )
+
+
+def _commands_in(text: str, *, yaml: bool | None) -> list[Command]:
+    from flashdoctor.tune.forms import read_commands
+
+    commands = read_commands(text, yaml=yaml)
+    if not commands:
+        raise InputError(
+            "no launch of a vLLM server in this text",
+            hint="`vllm serve MODEL ...`, its module, docker run, Kubernetes and compose are read",
+        )
+    return commands
 
 
 def _model_here(context: Context, folder: Path | None) -> Model | None:

@@ -59,10 +59,18 @@ def test_the_same_launches_would_be_tried_today(planner: Planner) -> None:
 
 
 BOUNDS = {
-    "weights": 0.01, "activations": 0.25, "KV cache": 0.01, "KV tokens": 0.01, "CUDA graphs": 0.06,
+    "weights": 0.01, "activations": 0.25, "KV cache": 0.01, "KV tokens": 0.01, "CUDA graphs": 0.05,
     PEAK: 0.02,
 }  # fmt: skip
 """Activations are 0.26 GiB short where 512 requests share 8,192 tokens: 0.2 % of the KV cache."""
+
+
+FP8_GRAPHS = 0.06
+"""Graphs over an fp8 KV cache took 0.97 GiB once, 5.2 % less than is planned for any cache."""
+
+
+def is_fp8(trial: dict[str, Any]) -> bool:
+    return "fp8" in str(trial["settings"].get("kv_cache_dtype"))
 
 
 @pytest.mark.parametrize("name", list(TRIALS))
@@ -73,4 +81,5 @@ def test_the_account_meets_what_the_engine_said(planner: Planner, name: str) -> 
     compared = compare(accounts[name], trial["engine"], GpuUse(**trial["gpu_memory"]))
     assert {item.name for item in compared} == set(BOUNDS)
     for item in compared:
-        assert abs(item.error) <= BOUNDS[item.name], item
+        bound = FP8_GRAPHS if item.name == "CUDA graphs" and is_fp8(trial) else BOUNDS[item.name]
+        assert abs(item.error) <= bound, item
